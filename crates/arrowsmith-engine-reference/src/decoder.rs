@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Drives arrow-json chunk by chunk: rows are converted at the end of each chunk, so that an error
-//! belongs to the call that brought the record.
+//! Drives arrow-json chunk by chunk: rows are converted at the end of each chunk, so an error is
+//! returned by the call that passed the record.
 //!
-//! A chunk is first decoded as a whole. Only when that fails it is decoded again a record at a
-//! time, which finds the record at fault and keeps the rows before it.
+//! A chunk is first decoded as a whole. Only if that fails, it is decoded again one record at a
+//! time, which finds the bad record and keeps the rows before it.
 //!
-//! arrow-json's own buffers grow as they like, so that memory is bounded by what goes in: as many rows at
+//! arrow-json's own buffers are unbounded, so memory is limited by its input: as many rows at
 //! once as their width allows, and no more lists in a chunk than their items allow.
 
 use std::sync::Arc;
@@ -25,16 +25,16 @@ const ROWS_AT_ONCE: usize = 8192;
 /// arrow-json counts what it holds in 32 bits, so a chunk may not be longer, in bytes.
 const CHUNK_BYTES_MAX: usize = u32::MAX as usize / 2;
 
-/// One plan set up on arrow-json, and the rows decoded since the last flush.
+/// A decoder of one plan by arrow-json, and the rows decoded since the last flush.
 pub(crate) struct ReferenceDecoder {
     plan: Arc<Plan>,
     strict: bool,
     limits: Limits,
     /// Rows that are converted at once.
     rows_at_once: usize,
-    /// Bytes of a batch, about, after which decoding stops.
+    /// Approximate bytes of a batch, after which decoding stops.
     batch_bytes: usize,
-    /// Whether lists that may take more are decoded.
+    /// Whether lists that may take more than a batch are decoded.
     oversize: bool,
     bulk: arrow_json::reader::Decoder,
     done: Vec<RecordBatch>,
@@ -59,8 +59,8 @@ impl ReferenceDecoder {
         Ok(Self { plan, strict, limits, rows_at_once, batch_bytes, oversize, bulk, done, rows })
     }
 
-    /// Decodes `pieces`, or nothing: as many as a batch takes. Also gives the bytes of them, one between
-    /// each two, that are left.
+    /// Decodes `pieces`, or nothing: as many as a batch takes. Also returns the bytes that are left
+    /// of them, one byte between each two included.
     fn decode_bulk(&mut self, pieces: &[&[u8]], joined: bool) -> Result<(Vec<RecordBatch>, usize)> {
         let mut batches = Vec::new();
         let mut left = 0;
@@ -89,7 +89,7 @@ impl ReferenceDecoder {
         Ok((batches, left))
     }
 
-    /// Whether the lists of a chunk may become more than a batch can be.
+    /// Checks that the lists of a chunk do not exceed a batch.
     fn check_lists(&self, bytes: usize) -> Result<(), String> {
         let most = self.limits.batch_bytes_max;
         if bytes <= most {
@@ -98,7 +98,8 @@ impl ReferenceDecoder {
         Err(format!("lists that may take {bytes} bytes, more than batch_bytes_max, {most}"))
     }
 
-    /// Decodes a record at a time: the rows before the record at fault, its offset, and the reason.
+    /// Decodes one record at a time; returns the rows before the bad record, its offset, and the
+    /// reason.
     fn decode_slowly(
         &self,
         data: &[u8],
@@ -146,7 +147,7 @@ impl ReferenceDecoder {
     }
 }
 
-/// What arrow-json refused, and where the record starts in the chunk, in bytes.
+/// What arrow-json rejected, and the offset of the record in the chunk, in bytes.
 struct Fault {
     offset: usize,
     reason: ArrowError,
@@ -201,7 +202,7 @@ impl Decoder for ReferenceDecoder {
                 Ok(())
             }
             Err(first) => {
-                // What arrow-json holds of the failed chunk must not meet the next one.
+                // arrow-json's state from the failed chunk must not reach the next one.
                 self.bulk = build(&self.plan, self.strict, self.rows_at_once)?;
                 let (batches, fault) = self.decode_slowly(data, &pieces, joined)?;
                 self.keep(batches);
@@ -218,7 +219,7 @@ impl Decoder for ReferenceDecoder {
                             fault.reason.to_string(),
                         ))
                     }
-                    // Every record alone is fine, so that it was their number or size together.
+                    // Every record alone is valid, so their number or total size was the cause.
                     None => Err(first),
                 }
             }
@@ -285,8 +286,7 @@ fn bytes(batches: &[RecordBatch]) -> usize {
     batches.iter().map(RecordBatch::get_array_memory_size).sum()
 }
 
-/// Arrow bytes that the items of all lists take at most, judging by the brackets, commas and nulls of the
-/// text.
+/// Maximum Arrow bytes of the items of all lists, from the brackets, commas and nulls of the text.
 fn lists(node: &Node, found: &Scan) -> usize {
     let of = |item: &Node| {
         let items = match item.op {
@@ -311,8 +311,8 @@ fn lists(node: &Node, found: &Scan) -> usize {
 }
 
 /// Feeds whole records, and takes batches out as they fill up. A number at the end needs the white
-/// space that follows. Stops, between two records, when the batches have more than `room` bytes: the bytes that
-/// are left.
+/// space that follows. Stops between two records when the batches have more than `room` bytes;
+/// returns the bytes that are left.
 fn feed(
     decoder: &mut arrow_json::reader::Decoder,
     piece: &[u8],
@@ -337,7 +337,8 @@ fn feed(
     Ok((batches, 0))
 }
 
-/// Decodes the first record of `rest`: the bytes it took and its row, none where there is no record.
+/// Decodes the first record of `rest`: the bytes it took and its row, `None` where there is no
+/// record.
 fn one_record(
     decoder: &mut arrow_json::reader::Decoder,
     rest: &[u8],
@@ -352,7 +353,7 @@ fn one_record(
     Ok((consumed, decoder.flush()?))
 }
 
-/// The chunk itself, or the stretches between the commas of an array; none when it is blank.
+/// The chunk itself, or the stretches between the commas of an array; `None` when it is blank.
 fn pieces<'a>(data: &'a [u8], found: &Scan, joined: bool) -> Vec<&'a [u8]> {
     if skip_space(data, 0) == data.len() {
         return Vec::new();
@@ -413,7 +414,7 @@ fn data_error(kind: ErrorKind, position: Position, expected: String, found: Stri
     DataError { kind, position, path: String::new(), expected, found, hint: None }.into()
 }
 
-/// The kind, as far as arrow-json's words give it away.
+/// The kind, as far as arrow-json's message tells.
 fn kind_of(reason: &ArrowError) -> ErrorKind {
     let text = reason.to_string();
     let has = |part: &str| text.contains(part);

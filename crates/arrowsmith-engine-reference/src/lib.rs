@@ -2,21 +2,21 @@
 //! The `reference` engine: arrow-json, the ecosystem's own decoder, behind the engine trait; for
 //! Parquet the `parquet` crate, see [`parquet`].
 //!
-//! It is what users have without Arrowsmith: the baseline of benchmarks, and a second opinion in
-//! tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte,
-//! since arrow-json does not; where the two differ is written down here:
+//! It is what users have without Arrowsmith: the baseline of benchmarks, and a differential oracle
+//! in tests. It does not follow the contract of `docs/design/0002-json-semantics.md` to the byte,
+//! since arrow-json does not. The differences:
 //!
-//! - Only `on_error = fail`. Errors stand at the first byte of the record, without a path:
+//! - Only `on_error = fail`. Errors are at the first byte of the record, without a path:
 //!   arrow-json says neither byte nor field.
 //! - *Lines* are not enforced: arrow-json takes records that share a line or span several.
 //! - Strings are parsed as numbers for numeric columns, `1.0` and `1.5` are integers, decimals
 //!   round, missing or repeated commas inside containers are accepted, and numbers are checked for
 //!   their grammar only where they are decoded.
-//! - Of a repeated key the last value counts, but all are kept when the column is a map.
+//! - The last value of a repeated key wins, but a map column keeps all.
 //! - Binary is hex; there is no base64, no dictionary and no `arrow.json`.
 //!
-//! The decoder sees every byte twice: a scan for depth and, in arrays, for the commas between
-//! records stands before arrow-json, which has no limit on depth of its own.
+//! The decoder reads every byte twice: before arrow-json, which has no depth limit of its own, a
+//! scan checks the depth and, in arrays, finds the commas between records.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The `parquet` crate as a decoder of columns: the `reference` engine, and the fall-back for
-//! columns that the fast engine does not take.
+//! The `parquet` crate as a decoder of columns: the `reference` engine, and the fallback for
+//! columns that engine `cpu` declines.
 //!
 //! It decodes what a [`ReadPlan`](arrowsmith_parquet::ReadPlan) says, to the plan's types, where
 //! the crate can: what it reads as another type is cast, and a value that does not fit is an error.
-//! It does no I/O beyond the bytes that the file has here, and makes no threads.
+//! It does no I/O beyond the bytes that the file provides, and starts no threads.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -33,10 +33,10 @@ use parquet::file::reader::{ChunkReader, Length};
 mod months;
 mod sound;
 
-/// Rows that are decoded at once when the caller asks for more.
+/// Maximum rows that are decoded at once.
 const ROWS_MAX: usize = 1 << 20;
 
-/// Rows of strings or lists that are decoded at once: nobody knows how large one is.
+/// Rows of strings or lists that are decoded at once: their size is unknown.
 const ROWS_OF_ANY_SIZE: usize = 256;
 
 /// Bytes of rows of one width that are decoded at once.
@@ -46,7 +46,7 @@ const ROWS_BYTES: usize = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Reader {
     metadata: ArrowReaderMetadata,
-    /// The same with the months of intervals that are left out otherwise, if there are any.
+    /// The same with the months of intervals, which are omitted otherwise, if there are any.
     months: Option<ArrowReaderMetadata>,
 }
 
@@ -54,9 +54,9 @@ impl Reader {
     /// Maps the schema.
     ///
     /// # Errors
-    /// A schema that the crate does not take.
+    /// A schema that the crate rejects.
     pub fn new(file: &File, options: &ReadOptions) -> Result<Self> {
-        // The crate panics over a schema that is not Arrow's.
+        // The crate panics on a schema that is not Arrow's.
         let follow = options.arrow_schema && file.has_arrow_schema();
         let ours = ArrowReaderOptions::new().with_skip_arrow_metadata(!follow);
         let made = |options| {
@@ -69,7 +69,7 @@ impl Reader {
         Ok(Self { metadata, months: months.transpose()? })
     }
 
-    /// Starts decoding one column of a row group of this file, as far as its bytes are here.
+    /// Starts decoding one column of a row group of this file, from the bytes that are in memory.
     ///
     /// # Errors
     /// A column chunk that is encrypted or not where its metadata says, and what the crate refuses.
@@ -107,7 +107,7 @@ impl Reader {
             made.map_err(|error| place.name(from_parquet(error)))
         };
         let reader = made(&self.metadata)?;
-        let months = self.months.as_ref().filter(|_| months::left_out(column.data_type()));
+        let months = self.months.as_ref().filter(|_| months::omits_months(column.data_type()));
         let months = months.map(made).transpose()?;
         Ok(FieldDecoder {
             reader,
@@ -143,14 +143,14 @@ fn reader(
     builder.build()
 }
 
-/// The crate's view of the file that was asked for last, for all its columns.
+/// The crate's view of the last file, for all its columns.
 #[derive(Debug, Default)]
 pub(crate) struct Readers {
     last: Mutex<Option<(Arc<ParquetMetaData>, bool, Reader)>>,
 }
 
 impl Readers {
-    /// That of a file, made anew if another was asked for before.
+    /// The view of a file, rebuilt if the last one was of another file.
     pub(crate) fn of(&self, file: &File, options: &ReadOptions) -> Result<Reader> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((metadata, schema, reader)) = last.as_ref()
@@ -175,10 +175,10 @@ impl ColumnDecoder for FieldDecoder {
     }
 }
 
-/// One column of one row group, decoded bit by bit.
+/// One column of one row group, decoded piece by piece.
 pub struct FieldDecoder {
     reader: ParquetRecordBatchReader,
-    /// The same rows with what `reader` leaves out of intervals.
+    /// The same rows with the months that `reader` omits from intervals.
     months: Option<ParquetRecordBatchReader>,
     place: Place,
     /// Rows that were not handed out yet.
@@ -186,7 +186,7 @@ pub struct FieldDecoder {
     /// What is decoded and was not handed out yet.
     pending: VecDeque<ArrayRef>,
     rows_pending: usize,
-    /// What pages and pending arrays have taken of what all columns have.
+    /// The share of the columns' budget that pages and pending arrays have taken.
     share: Share,
     page_bytes: usize,
 }
@@ -195,12 +195,12 @@ impl FieldDecoder {
     /// The next `rows` rows, or as many as are left.
     ///
     /// # Errors
-    /// A file that is not sound, or holds what the crate does not read.
+    /// A file that is malformed, or holds what the crate does not read.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         self.next_within(rows, usize::MAX)
     }
 
-    /// As [`FieldDecoder::next`], but fewer rows where so many would take up much more than
+    /// As [`FieldDecoder::next`], but fewer rows where `rows` would take up much more than
     /// `bytes_max` bytes.
     ///
     /// # Errors
@@ -242,7 +242,7 @@ impl FieldDecoder {
         }
     }
 
-    /// What the crate gives next, in the plan's type.
+    /// The crate's next array, in the plan's type.
     fn decode(&mut self) -> Result<ArrayRef> {
         let batch: RecordBatch = match self.reader.next() {
             Some(batch) => batch.map_err(|error| self.place.name(from_arrow(error)))?,
@@ -272,7 +272,7 @@ impl FieldDecoder {
     }
 }
 
-/// Where a decoder reads, for errors.
+/// The position of a decoder, for errors.
 struct Place {
     file: File,
     row_group: usize,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A look at a chunk before arrow-json sees it: depth, and the commas between the records of an array.
+//! A scan of a chunk before arrow-json decodes it: depth, and the commas between the records of an
+//! array.
 
 /// What the scan found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -8,14 +9,15 @@ pub(crate) struct Scan {
     pub(crate) too_deep: Option<usize>,
     /// Offsets of the commas outside all brackets and strings.
     pub(crate) commas: Vec<usize>,
-    /// How many there are outside strings: `{`, `[`, `,`, and what may be `null`.
+    /// Counts outside strings: `{`, `[`, `,`, and what may be `null`.
     pub(crate) braces: usize,
     pub(crate) brackets: usize,
     pub(crate) separators: usize,
     pub(crate) nulls: usize,
 }
 
-/// Scans `data`; text that is not JSON gives some answer, which arrow-json then refuses.
+/// Scans `data`; the result for text that is not JSON does not matter, since arrow-json then
+/// rejects it.
 pub(crate) fn scan(data: &[u8], depth_max: usize) -> Scan {
     let mut found = Scan::default();
     let mut depth = 0_usize;

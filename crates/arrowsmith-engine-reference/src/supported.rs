@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which schemas arrow-json decodes as the contract means them; the rest is refused by field name.
+//! Checks that arrow-json decodes a schema as the contract requires; rejects others by field name.
 
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::plan::{ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME};
 
-/// Refuses the first field, in schema order, that arrow-json lacks or reads as something else.
+/// Rejects the first field, in schema order, that arrow-json lacks or reads differently.
 pub(crate) fn check_schema(schema: &Schema) -> Result<()> {
     schema.fields().iter().try_for_each(|field| check_field(field, field.name()))
 }

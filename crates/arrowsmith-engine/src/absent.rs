@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An engine that is not there, in a chain that says so.
+//! A placeholder for an engine that is unavailable, with the reason.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use arrowsmith_plan::Plan;
 
 use crate::{Answer, Chain, Declined, Engine, EngineError};
 
-/// Stands for an engine that a machine or a build does not have: it declines everything, for that
-/// reason.
+/// Takes the place of an engine that a machine or a build does not have: it declines everything,
+/// for that reason.
 #[derive(Debug, Clone)]
 pub struct Absent {
     name: &'static str,
@@ -18,7 +18,7 @@ pub struct Absent {
 }
 
 impl Absent {
-    /// The engine of this name, and why it is not there.
+    /// The engine's name, and why it is unavailable.
     pub fn new(name: &'static str, reason: impl Into<String>) -> Self {
         Self { name, reason: reason.into() }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Engines in the order in which they are asked: the first that does not decline decodes.
+//! Engines in the order in which they are tried: the first that does not decline decodes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,21 +10,22 @@ use arrowsmith_plan::Plan;
 
 use crate::{Answer, ColumnDecoder, ColumnRequest, Declined, Engine, EngineError};
 
-/// Engines in the order in which they are asked. It is an [`Engine`] itself, by the name of the
+/// Engines in the order in which they are tried. It is an [`Engine`] itself, by the name of the
 /// first, and cheap to clone. Without engines it declines everything.
 #[derive(Clone, Default)]
 pub struct Chain {
     engines: Arc<[Arc<dyn Engine>]>,
-    /// Those before it are not part of it: it is the rest of a chain after them.
+    /// Index of the first engine of this chain: those before it belong to the chain of which this
+    /// is the rest.
     start: usize,
 }
 
-/// Who decodes a plan or a column, and who of those asked before declined it and why.
+/// Which engine decodes a plan or a column, and which ones tried before declined it and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The name of the engine.
     pub engine: &'static str,
-    /// The engines before it, in the order in which they were asked.
+    /// The engines tried before it, in order, with their reasons.
     pub declined: Vec<(&'static str, Declined)>,
 }
 
@@ -38,12 +39,12 @@ impl fmt::Display for Decision {
 }
 
 impl Chain {
-    /// Engines in the order in which they are asked.
+    /// Engines in the order in which they are tried.
     pub fn new(engines: impl IntoIterator<Item = Arc<dyn Engine>>) -> Self {
         Self { engines: engines.into_iter().collect(), start: 0 }
     }
 
-    /// One engine alone.
+    /// A chain of one engine.
     pub fn of(engine: impl Engine + 'static) -> Self {
         Self::from(Arc::new(engine))
     }
@@ -53,7 +54,7 @@ impl Chain {
         self.engines.get(self.start..).unwrap_or_default()
     }
 
-    /// It, and after it the engines of another.
+    /// Appends the engines of another chain.
     #[must_use]
     pub fn then(&self, after: &Self) -> Self {
         match (self.engines(), after.engines()) {
@@ -63,18 +64,18 @@ impl Chain {
         }
     }
 
-    /// Who decodes a JSON plan.
+    /// Which engine decodes a JSON plan.
     ///
     /// # Errors
-    /// As [`Engine::decoder`], if nobody does.
+    /// As [`Engine::decoder`], if no engine does.
     pub fn decide_json(&self, plan: &Plan, options: &DecodeOptions) -> Result<Decision> {
         self.decide(|engine| engine.check_json(plan, options), Declined::json_error)
     }
 
-    /// Who decodes a column of a Parquet file, as far as its metadata tells.
+    /// Which engine decodes a column of a Parquet file, as far as its metadata tells.
     ///
     /// # Errors
-    /// As [`Engine::column`], if nobody does.
+    /// As [`Engine::column`], if no engine does.
     pub fn decide_parquet(
         &self,
         file: &File,
@@ -101,7 +102,7 @@ impl Chain {
         Err(error(all(declined)))
     }
 
-    /// What the first engine gives that does not decline; each is given what comes after it.
+    /// The result of the first engine that does not decline; each receives the rest of the chain.
     fn try_each<T>(
         &self,
         after: &Self,

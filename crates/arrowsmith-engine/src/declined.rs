@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why an engine gives no decoder: it declines, and another may be asked, or the work fails.
+//! Why an engine returns no decoder: it declines, and the next one is tried, or it fails.
 
 use std::fmt;
 
 use arrowsmith_core::{Error, FileErrorKind};
 use arrowsmith_parquet::Column;
 
-/// What an engine does not decode, and why. Another engine may.
+/// What an engine does not decode, and why. Another engine may decode it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declined {
     /// Path of the field or column, dotted; empty for the plan as a whole, or for an option.
@@ -16,12 +16,12 @@ pub struct Declined {
 }
 
 impl Declined {
-    /// The field or column at `path` (dotted, empty for the whole plan), for a reason.
+    /// Declines the field or column at `path` (dotted, empty for the whole plan), for a reason.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), reason: reason.into() }
     }
 
-    /// The same of a column, for reasons that name no place in it.
+    /// The same for a column: its path becomes that of reasons without one.
     pub(crate) fn of_column(mut self, column: &Column) -> Self {
         if self.path.is_empty() {
             self.path.clone_from(column.field().name());
@@ -29,7 +29,7 @@ impl Declined {
         self
     }
 
-    /// The error of a JSON plan that every engine declines, and this is why.
+    /// The error for a JSON plan that every engine declines, with this reason.
     pub(crate) fn json_error(self) -> Error {
         if self.path.is_empty() {
             return Error::Config(self.reason);
@@ -37,7 +37,7 @@ impl Declined {
         Error::Schema { path: self.path, message: self.reason }
     }
 
-    /// The error of a Parquet column that every engine declines, and this is why.
+    /// The error for a Parquet column that every engine declines, with this reason.
     pub(crate) fn parquet_error(self) -> Error {
         let Self { path, reason } = self;
         Error::file(FileErrorKind::Unsupported, format!("column {path}: {reason}"))
@@ -53,16 +53,16 @@ impl fmt::Display for Declined {
     }
 }
 
-/// What an engine says when it is asked.
+/// The answer of an engine that is tried.
 pub type Answer<T> = Result<T, EngineError>;
 
-/// Why an engine gives no decoder.
+/// Why an engine returns no decoder.
 #[derive(Debug)]
 pub enum EngineError {
-    /// It does not decode this; the next engine of a chain is asked.
+    /// It does not decode this; the next engine of a chain is tried.
     Declined(Declined),
-    /// It would decode this, and cannot: options, limits, a file that is not sound, a device that
-    /// fails. Nobody else is asked.
+    /// It would decode this, and cannot: options, limits, a file that is malformed, a device that
+    /// fails. No other engine is tried.
     Failed(Error),
 }
 
@@ -75,7 +75,7 @@ impl EngineError {
         }
     }
 
-    /// The same of a column, for reasons that name no place in it.
+    /// The same for a column: its path becomes that of reasons without one.
     pub(crate) fn of_column(self, column: &Column) -> Self {
         match self {
             Self::Declined(declined) => Self::Declined(declined.of_column(column)),
@@ -83,7 +83,7 @@ impl EngineError {
         }
     }
 
-    /// The error of JSON that nobody else is asked about.
+    /// The final error for a JSON plan.
     pub(crate) fn of_json(self) -> Error {
         match self {
             Self::Declined(declined) => declined.json_error(),
@@ -91,7 +91,7 @@ impl EngineError {
         }
     }
 
-    /// The error of a Parquet column that nobody else is asked about.
+    /// The final error for a Parquet column.
     pub(crate) fn of_parquet(self) -> Error {
         match self {
             Self::Declined(declined) => declined.parquet_error(),

@@ -12,13 +12,13 @@ use crate::{Answer, Chain, Declined, EngineError};
 
 /// Something that decodes JSON by a plan, columns of Parquet, or both; shared by all threads.
 ///
-/// Its decoders are called once a chunk or a batch, never once a value.
+/// Its decoders are called once per chunk or batch, never once per value.
 pub trait Engine: Send + Sync {
     /// The name that `--engine` takes, and that explanations call it by.
     fn name(&self) -> &'static str;
 
-    /// Whether it decodes records by this plan. It sets nothing up, so that a plan can be explained
-    /// where the hardware is missing.
+    /// Checks whether it decodes records by this plan. It sets nothing up, so that a plan can be
+    /// explained without the hardware.
     ///
     /// # Errors
     /// [`Declined`] names the field or the option that it does not have.
@@ -27,8 +27,8 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Sets a plan that it has not declined up for one thread of decoding. What it cannot decode by
-    /// itself it may hand to `rest`: the engines after it.
+    /// Returns a decoder for one thread, of a plan that it has not declined. What it cannot decode
+    /// itself it may pass to `rest`: the engines after it.
     ///
     /// # Errors
     /// As [`Engine::check_json`]; what the plan or its limits refuse; a failure of the engine.
@@ -39,7 +39,8 @@ pub trait Engine: Send + Sync {
         rest: &Chain,
     ) -> Answer<Box<dyn Decoder>>;
 
-    /// Whether it decodes a column of a file, and is ready for the file. It decodes nothing yet.
+    /// Checks whether it decodes a column of a file, and prepares for the file. It decodes nothing
+    /// yet.
     ///
     /// # Errors
     /// [`Declined`] names what it does not have. An engine of JSON alone declines every column.
@@ -49,7 +50,7 @@ pub trait Engine: Send + Sync {
     }
 
     /// Starts decoding a column that it has not declined, of one row group. What it cannot decode
-    /// by itself it may hand to `rest`.
+    /// itself it may pass to `rest`.
     ///
     /// # Errors
     /// As [`Engine::check_parquet`], also of this column chunk alone; a column chunk that is
@@ -59,13 +60,13 @@ pub trait Engine: Send + Sync {
         Err(no_parquet(request.column).into())
     }
 
-    /// Text of one chunk of JSON with which it does best, in bytes; none: what suits the caches of
-    /// a core.
+    /// Text of one chunk of JSON that suits it best, in bytes; `None`: the size that suits a core's
+    /// caches.
     fn chunk_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// What its decoders did so far, as a line for people, if it counts that.
+    /// A line of text on what its decoders have done so far, if it counts that.
     fn summary(&self) -> Option<String> {
         None
     }
@@ -101,19 +102,19 @@ fn no_parquet(column: &Column) -> Declined {
 /// One column of one row group, and how it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct ColumnRequest<'a> {
-    /// The file, with the column's bytes as far as they are here.
+    /// The file, with those of the column's bytes that are in memory.
     pub file: &'a File,
     /// The row group's number.
     pub row_group: usize,
     /// The column and its Arrow type.
     pub column: &'a Column,
-    /// The wanted rows of the row group; none: all.
+    /// The wanted rows of the row group; `None`: all.
     pub selection: Option<&'a RowSelection>,
     /// Rows that the caller usually takes at once.
     pub batch_rows: usize,
     /// The options of the whole file.
     pub options: &'a ReadOptions,
-    /// What all columns of the portion may hold together.
+    /// The memory budget of all columns of the portion.
     pub budget: &'a Arc<Budget>,
 }
 
@@ -122,10 +123,10 @@ pub trait ColumnDecoder: Send {
     /// The next `rows` wanted rows, or as many as are left.
     ///
     /// # Errors
-    /// A file that is not sound, or holds what the engine does not read.
+    /// A file that is malformed, or holds what the engine does not read.
     fn next(&mut self, rows: usize) -> Result<ArrayRef>;
 
-    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where so many would take up much
+    /// As [`ColumnDecoder::next`], but fewer rows, at least one, where `rows` would take up much
     /// more than `bytes_max` bytes.
     ///
     /// # Errors

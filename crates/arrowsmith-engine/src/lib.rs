@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The door of the engines: what an engine is, and who decodes if it does not.
+//! The interface of the engines: the trait, and chains of engines that fall back.
 //!
-//! This stands above the formats, whose plans and columns it names, and below every engine and the
-//! pipelines. [`Engine`] is the one trait, for JSON and for Parquet. An engine that does not take a
-//! plan or a column says so by [`Declined`]; a [`Chain`] asks the next, and keeps who declined what
-//! and why: its [`Decision`] is what `--explain` prints. No engine knows another: what one cannot
-//! do within its own work it hands to the rest of the chain that it was given. It decodes nothing
+//! This crate is above the formats, whose plans and columns it names, and below every engine and
+//! the pipelines. [`Engine`] is the one trait, for JSON and for Parquet. An engine that does not
+//! decode a plan or a column returns [`Declined`]; a [`Chain`] tries the next, and records which
+//! engine declined what and why: its [`Decision`] is what `--explain` prints. No engine names
+//! another: what one cannot decode itself it passes to the rest of its chain. It decodes nothing
 //! and makes no threads.
 //!
 //! To add an engine, implement [`Engine`] in a crate of its own, and enter it in the table of the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A chain of engines made for the test: who is asked, who decodes, what is kept of those who
+//! A chain of test engines: which are tried, which decodes, what is recorded of those that
 //! declined.
 
 use std::sync::{Arc, Mutex};
@@ -13,15 +13,15 @@ use parquet::arrow::ArrowWriter;
 
 use crate::{Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine};
 
-/// What an engine of the test does when it is asked.
+/// What a test engine does when it is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Does {
     Decode,
-    /// Declines when it is asked whether it decodes.
+    /// Declines when it is checked.
     Decline,
-    /// Declines when it shall start.
+    /// Declines when it starts.
     DeclineLate,
-    /// Leaves all of the work to the rest.
+    /// Passes all of the work to the rest.
     HandOver,
     Fail,
 }
@@ -132,7 +132,7 @@ fn file() -> File {
     File::open(bytes, &Limits::default()).unwrap()
 }
 
-/// A chain of engines named by their place, and who of them has started.
+/// A chain of engines named by their position, and those that have started.
 fn chain(does: &[Does]) -> (Chain, Arc<Mutex<Vec<&'static str>>>) {
     let started = Arc::default();
     let engine = |(does, name): (&Does, &'static str)| -> Arc<dyn Engine> {
@@ -142,7 +142,7 @@ fn chain(does: &[Does]) -> (Chain, Arc<Mutex<Vec<&'static str>>>) {
     (Chain::new(engines), started)
 }
 
-/// A decoder for each format; the name of who starts, or the error, of both.
+/// Starts a decoder for each format; the engine's name, or the error, of both.
 fn start(
     chain: &Chain,
     started: &Mutex<Vec<&'static str>>,
@@ -230,7 +230,7 @@ fn chains_are_engines_and_go_one_after_another() {
     assert_eq!(both.summary().as_deref(), Some("one was here"));
     let one = || [Ok("one".to_owned()), Ok("one".to_owned())];
     assert_eq!(start(&both, &second), one());
-    // A chain within a chain hands over to what comes after both.
+    // A nested chain passes on to what comes after both.
     let nested = Chain::new([Arc::new(declines) as Arc<dyn Engine>, Arc::new(decodes)]);
     assert_eq!(start(&nested, &second), one());
     assert!(first.lock().unwrap().is_empty());

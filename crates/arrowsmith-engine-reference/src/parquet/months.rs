@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Months of INTERVAL columns, which the `parquet` crate leaves out without a word: an interval has months, days
-//! and milliseconds, and what Arrow schema does not say becomes `interval(day-time)`. They are read for
-//! themselves, and a value that has some is refused, as the `cpu` engine does.
+//! Months of INTERVAL columns, which the `parquet` crate omits silently: an interval has months,
+//! days and milliseconds, and what Arrow schema does not say becomes `interval(day-time)`. They are
+//! read separately, and a value that has some is rejected, as the `cpu` engine does.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 
-/// The type with months in place of days and milliseconds; none if it has no such interval.
+/// The type with months in place of days and milliseconds; `None` if it has no such interval.
 fn with_months(data_type: &DataType) -> Option<DataType> {
     let inside = |field: &FieldRef| field_with_months(field).map(Arc::new);
     Some(match data_type {
@@ -38,18 +38,18 @@ fn fields_with_months(fields: &Fields) -> Option<Fields> {
     })
 }
 
-/// The schema by which months are read; none where no column has any to leave out.
+/// The schema by which months are read; `None` if no column omits any.
 pub(super) fn schema(schema: &Schema) -> Option<Schema> {
     let fields = fields_with_months(schema.fields())?;
     Some(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Whether a column leaves months out.
-pub(super) fn left_out(data_type: &DataType) -> bool {
+/// Whether a column omits months.
+pub(super) fn omits_months(data_type: &DataType) -> bool {
     with_months(data_type).is_some()
 }
 
-/// Refuses a batch that has months.
+/// Rejects a batch that has months.
 ///
 /// # Errors
 /// [`FileErrorKind::Overflow`].

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a column chunk may be handed to the `parquet` crate, which asks for memory by what the file says: its
-//! pages are walked before, and what they claim is held against what is there.
+//! Whether a column chunk may be handed to the `parquet` crate, which allocates by what the file
+//! says: its pages are walked first, and what they claim is checked against their bytes.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{Budget, Encoding, File, Leaf, Page, Pages};
 use arrowsmith_simd::column::{Delta, DeltaStrings};
 
-/// Bytes that the crate takes for a value of which it makes a list before it decodes, such as a length.
+/// Bytes that the crate allocates per value where it collects lengths before it decodes.
 const VALUE_BYTES: usize = 16;
 
-/// Holds a column chunk to what its pages have; says how many bytes the crate holds of them at a time: the
-/// dictionary and a page, decompressed.
+/// Checks a column chunk against its pages; returns how many bytes of them the crate holds at a
+/// time: the dictionary and a page, decompressed.
 ///
 /// # Errors
-/// Pages that are not sound, claim more than they have, or need more memory than there may be.
+/// Pages that are malformed, claim more than they have, or need more memory than the limit.
 pub(super) fn check(
     file: &File,
     row_group: usize,
@@ -65,8 +65,8 @@ pub(super) fn check(
     Ok(dictionary_bytes.saturating_add(page_bytes))
 }
 
-/// The most values that the headers of delta-encoded ones say. Headers that are none are for the decoder to
-/// refuse.
+/// The maximum number of values that the headers of delta-encoded pages declare. Malformed headers
+/// are left to the decoder.
 fn delta_count(encoding: Encoding, values: &[u8]) -> usize {
     let first = Delta::new(values).map_or(0, |values| values.left());
     let second = match encoding {
