@@ -41,7 +41,7 @@ unsafe fn load(window: &[u8; 64]) -> Window {
 #[inline(always)]
 unsafe fn bits(bytes: Window) -> u64 {
     const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
-    // SAFETY: the caller has NEON; the load is of 16 bytes.
+    // SAFETY: the CPU has NEON, by contract; the load is of 16 bytes.
     unsafe {
         let one = vld1q_u8(BITS.as_ptr());
         let low = vpaddq_u8(vandq_u8(bytes[0], one), vandq_u8(bytes[1], one));
@@ -57,7 +57,7 @@ unsafe fn bits(bytes: Window) -> u64 {
 /// The CPU has NEON.
 #[inline(always)]
 unsafe fn eq(window: Window, byte: u8) -> u64 {
-    // SAFETY: the caller has NEON.
+    // SAFETY: the CPU has NEON, by contract.
     unsafe {
         let byte = vdupq_n_u8(byte);
         bits(window.map(|quarter| vceqq_u8(quarter, byte)))

@@ -45,7 +45,7 @@ unsafe fn load(window: &[u8; 64]) -> [__m256i; 2] {
 /// The CPU has AVX2.
 #[inline(always)]
 unsafe fn top_bits(low: __m256i, high: __m256i) -> u64 {
-    // SAFETY: the caller has AVX2.
+    // SAFETY: the CPU has AVX2, by contract.
     let (low, high) = unsafe { (_mm256_movemask_epi8(low), _mm256_movemask_epi8(high)) };
     u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
 }
@@ -56,7 +56,7 @@ unsafe fn top_bits(low: __m256i, high: __m256i) -> u64 {
 /// The CPU has AVX2.
 #[inline(always)]
 unsafe fn eq(halves: [__m256i; 2], byte: u8) -> u64 {
-    // SAFETY: the caller has AVX2.
+    // SAFETY: the CPU has AVX2, by contract.
     unsafe {
         let byte = _mm256_set1_epi8(byte.cast_signed());
         top_bits(_mm256_cmpeq_epi8(halves[0], byte), _mm256_cmpeq_epi8(halves[1], byte))
@@ -69,7 +69,7 @@ unsafe fn eq(halves: [__m256i; 2], byte: u8) -> u64 {
 /// The CPU has AVX2.
 #[inline(always)]
 unsafe fn stops(half: __m256i) -> __m256i {
-    // SAFETY: the caller has AVX2.
+    // SAFETY: the CPU has AVX2, by contract.
     unsafe {
         let limit = _mm256_set1_epi8(0x1f);
         let quote = _mm256_cmpeq_epi8(half, _mm256_set1_epi8(b'"'.cast_signed()));

@@ -39,7 +39,7 @@ macro_rules! table {
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn iota() -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { table!(i => i) }
 }
 
@@ -50,7 +50,7 @@ pub(super) unsafe fn iota() -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn fours(digits: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
         _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064))
@@ -65,7 +65,7 @@ unsafe fn fours(digits: __m512i) -> __m512i {
 /// The CPU has AVX-512 with VBMI.
 #[inline(always)]
 pub(super) unsafe fn convert4(ends: __m512i, before: __m512i, text: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512 with VBMI.
+    // SAFETY: the CPU has AVX-512 with VBMI, by contract.
     unsafe {
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 2), ends);
         let index = _mm512_add_epi8(lanes, table!(i => (i & 3).wrapping_sub(4)));
@@ -86,7 +86,7 @@ pub(super) unsafe fn convert4(ends: __m512i, before: __m512i, text: __m512i) -> 
 /// The CPU has AVX-512 with VBMI.
 #[inline(always)]
 pub(super) unsafe fn convert8(ends: __m512i, before: __m512i, text: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512 with VBMI.
+    // SAFETY: the CPU has AVX-512 with VBMI, by contract.
     unsafe {
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 3), ends);
         let index = _mm512_add_epi8(lanes, table!(i => (i & 7).wrapping_sub(8)));
@@ -115,7 +115,7 @@ pub(super) unsafe fn convert20(
     before: __m512i,
     text: __m512i,
 ) -> (__m256i, __mmask8) {
-    // SAFETY: the caller has AVX-512 with VBMI.
+    // SAFETY: the CPU has AVX-512 with VBMI, by contract.
     unsafe {
         // The last sixteen digits of each number, in 128-bit lanes.
         let lanes = _mm512_permutexvar_epi8(table!(i => i >> 4), ends);
@@ -206,7 +206,7 @@ pub(super) unsafe fn int_list(
     signed: bool,
 ) -> IntList {
     loop {
-        // SAFETY: the caller has AVX-512; `convert` reserves what it writes.
+        // SAFETY: the CPU has AVX-512, by contract; `convert` reserves what it writes.
         unsafe {
             let window = super::load(input.window(pos));
             let text = _mm512_sub_epi8(window, _mm512_set1_epi8(b'0'.cast_signed()));
@@ -286,7 +286,8 @@ unsafe fn convert(
     out: &mut Buf<u64>,
 ) -> bool {
     let count = end.count_ones() as usize;
-    // SAFETY: the caller has AVX-512; at most 32 numbers end in a window, and there is room for 64.
+    // SAFETY: the CPU has AVX-512, by contract; at most 32 numbers end in a window, and there is
+    // room for 64.
     unsafe {
         let to = out.spare(64);
         // There are no digits before the window, as it starts with a number.

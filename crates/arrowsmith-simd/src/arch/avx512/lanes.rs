@@ -31,7 +31,7 @@ const POWERS_F64: [f64; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
 #[inline(always)]
 unsafe fn readable(input: Input<'_>, pos: __m512i, len: usize) -> bool {
     let limit = input.from(len).len();
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm512_cmpgt_epu64_mask(pos, _mm512_set1_epi64(limit.cast_signed() as i64)) == 0 }
 }
 
@@ -64,7 +64,7 @@ pub(super) unsafe fn literal(
     set: u8,
     all: bool,
 ) -> u8 {
-    // SAFETY: the caller has AVX-512; a window is read where `readable` allows it.
+    // SAFETY: the CPU has AVX-512, by contract; a window is read where `readable` allows it.
     unsafe {
         let at = load_positions(pos);
         if !readable(input, at, 64) {
@@ -141,7 +141,7 @@ unsafe fn two_windows(start: *const u8, first: usize, second: usize) -> __m256i 
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn join(low: __m256i, high: __m256i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high) }
 }
 
@@ -183,7 +183,7 @@ unsafe fn digit_bits(digits: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn convert(digits: __m512i, bits: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let shift = _mm512_sub_epi64(_mm512_set1_epi64(64), bits);
         let digits = _mm512_sllv_epi64(digits, shift);
@@ -200,7 +200,7 @@ unsafe fn convert(digits: __m512i, bits: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn less_zeros(text: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm512_sub_epi8(text, _mm512_set1_epi8(b'0'.cast_signed())) }
 }
 
@@ -210,7 +210,7 @@ unsafe fn less_zeros(text: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn not_whole(digits: __m512i, bits: __m512i) -> __mmask8 {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let none = _mm512_testn_epi64_mask(bits, bits);
         let zero = _mm512_testn_epi64_mask(digits, _mm512_set1_epi64(0xFF));
@@ -224,7 +224,7 @@ unsafe fn not_whole(digits: __m512i, bits: __m512i) -> __mmask8 {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn minus(text: __m512i, at: __m512i, set: u8) -> (__mmask8, __m512i) {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let first = _mm512_and_si512(text, _mm512_set1_epi64(0xFF));
         let minus = _mm512_mask_cmpeq_epi64_mask(set, first, _mm512_set1_epi64(i64::from(b'-')));
@@ -304,7 +304,7 @@ pub(super) unsafe fn ints(
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn power_of_ten(count: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let powers = _mm512_loadu_si512(POWERS.as_ptr().cast());
         _mm512_permutex2var_epi64(powers, count, _mm512_set1_epi64(100_000_000))
@@ -413,7 +413,7 @@ const fn word(text: [u8; 8]) -> i64 {
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Option<[u32; LANES]> {
-    // SAFETY: the caller has AVX-512; what is loaded is readable.
+    // SAFETY: the CPU has AVX-512, by contract; what is loaded is readable.
     unsafe {
         let at = load_positions(pos);
         if !readable(input, at, 32) {
@@ -467,7 +467,7 @@ pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Op
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn by_100(year: __m256i) -> __m256i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm256_srli_epi32::<19>(_mm256_mullo_epi32(year, _mm256_set1_epi32(5_243))) }
 }
 
@@ -477,7 +477,7 @@ unsafe fn by_100(year: __m256i) -> __m256i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn by_5(value: __m256i) -> __m256i {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm256_srli_epi32::<18>(_mm256_mullo_epi32(value, _mm256_set1_epi32(52_429))) }
 }
 
@@ -488,7 +488,7 @@ unsafe fn by_5(value: __m256i) -> __m256i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn days_from_civil(year: __m256i, month: __m256i, day: __m256i) -> (__m256i, __mmask8) {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe {
         let century = by_100(year);
         let is_century =
@@ -532,7 +532,8 @@ unsafe fn days_from_civil(year: __m256i, month: __m256i, day: __m256i) -> (__m25
 /// The CPU has AVX-512.
 #[inline(always)]
 pub(super) unsafe fn indices(out: &mut Buf<u32>, first: u32, set: u8) {
-    // SAFETY: the caller has AVX-512; there is room for eight, and `set` has at most eight lanes.
+    // SAFETY: the CPU has AVX-512, by contract; there is room for eight, and `set` has at most
+    // eight lanes.
     unsafe {
         let to = out.spare(LANES);
         let all = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);

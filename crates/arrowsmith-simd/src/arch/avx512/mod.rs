@@ -58,7 +58,7 @@ unsafe fn load(window: &[u8; 64]) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn eq(window: __m512i, byte: u8) -> u64 {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: the CPU has AVX-512, by contract.
     unsafe { _mm512_cmpeq_epi8_mask(window, _mm512_set1_epi8(byte.cast_signed())) }
 }
 

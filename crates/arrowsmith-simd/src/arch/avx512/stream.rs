@@ -75,7 +75,7 @@ unsafe fn shift<const BY: i32>(masks: __m512i, before: __m512i) -> __m512i {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn scan(block: &[u8; BLOCK_BYTES], masks: &mut Masks, carry: &mut Carry) -> Option<Longest> {
-    // SAFETY: the caller has AVX-512; the windows are inside the block.
+    // SAFETY: the CPU has AVX-512, by contract; the windows are inside the block.
     unsafe {
         for i in 0..WINDOWS {
             let window = _mm512_loadu_si512(block.as_ptr().add(64 * i).cast());
@@ -315,7 +315,8 @@ pub(super) unsafe fn list_stream(
     // The number of values up to the last valid bracket, and the bytes of a literal after it.
     let mut kept = values.len();
     let mut pending = 0;
-    // SAFETY: the caller has AVX-512. A block is inside the text and has 64 bytes before it.
+    // SAFETY: the CPU has AVX-512, by contract. A block is inside the text and has 64 bytes before
+    // it.
     unsafe {
         let none = _mm512_setzero_si512();
         // The byte before the first block is a '['.
