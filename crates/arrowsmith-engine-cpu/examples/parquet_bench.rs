@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The column decoders alone, and the `parquet` crate beside them: `parquet_bench FILE [BATCH_ROWS] [ROUNDS]
-//! [ours]`. //! For work on the engine; `arrowsmith bench parquet` is what is quoted.
+//! The column decoders alone, and the `parquet` crate beside them: `parquet_bench FILE [BATCH_ROWS]
+//! [ROUNDS] [ours]`. //! For work on the engine; `arrowsmith bench parquet` is what is quoted.
 
 use std::hint::black_box;
 use std::time::Instant;

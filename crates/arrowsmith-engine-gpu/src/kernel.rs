@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernels' source as one text, for the compiler that CUDA has at run time (NVRTC): the files of
-//! `kernels/`, without their `#include` lines, in an order in which nothing is used before it is there.
+//! The kernels' source as one text, for the compiler that CUDA has at run time (NVRTC): the files
+//! of `kernels/`, without their `#include` lines, in an order in which everything is declared
+//! before its use.
 
 /// Files, in that order.
 const FILES: &[&str] = &[
@@ -23,7 +24,7 @@ const FILES: &[&str] = &[
     include_str!("../kernels/parquet/zstd.cu"),
 ];
 
-/// What NVRTC is told beside the architecture: integers of 128 bits, and the dialect.
+/// Options of NVRTC besides the architecture: 128-bit integers, and the C++ dialect.
 pub const OPTIONS: &[&str] = &["--std=c++17", "--device-int128", "-lineinfo"];
 
 /// All kernels.
@@ -47,7 +48,7 @@ pub fn names() -> Vec<String> {
     names.collect()
 }
 
-/// A number for source and options: another text of kernels gives another, on every machine.
+/// A hash of source and options, equal on every machine: the key of the kernel cache.
 pub fn fingerprint() -> u64 {
     let text = source() + &OPTIONS.join(" ");
     text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

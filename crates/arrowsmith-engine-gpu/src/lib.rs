@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The GPU engine: the same plan under CUDA.
 //!
-//! One set of kernels reads any plan as data, so that nothing is compiled for a schema and the
-//! kernels can be proved: their one source also runs on the CPU (feature `shim`), through the same
-//! tests as every engine. `device` is memory, copies and launches, for CUDA and for that; `json`
-//! drives the kernels of `kernels/json`. A record or a column that the device is not sure of is
-//! handed to the rest of the chain that the engine is in, so that errors are that engine's to the
-//! byte. The crate makes no threads: one decoder is one stream.
+//! One set of kernels reads any plan as data, so nothing is compiled per schema and the kernels can
+//! be tested without a GPU: the same source also runs on the CPU (feature `shim`), through the same
+//! tests as every engine. `device` is memory, copies and launches, for CUDA and for the shim;
+//! `json` drives the kernels of `kernels/json`, `parquet` those of `kernels/parquet`. A doubtful
+//! record or column is passed to the rest of the engine's chain, so errors are that engine's to the
+//! byte. The crate starts no threads: one decoder is one stream.
 
 #![deny(unsafe_code)]
 
@@ -37,19 +37,19 @@ use parquet::Columns;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GpuOptions {
-    /// Device memory of one decoder, in bytes; a chunk that needs more is cut. Default 2 GiB.
+    /// Device memory of one decoder, in bytes; a chunk that needs more is split. Default 2 GiB.
     pub memory_bytes_max: u64,
     /// Text that goes through the kernels at once, in bytes. Default 128 MiB.
     pub piece_bytes_max: usize,
-    /// Tokens (brackets, commas, colons, words) of a record that one thread walks over; longer ones
-    /// are left to another engine. Default 65536.
+    /// Tokens (brackets, commas, colons, words) of a record that one thread walks; longer ones are
+    /// left to another engine. Default 65536.
     pub record_tokens_max: u64,
-    /// What an offset of 32 bits may say at most: rows with more text, or more items, come as
-    /// further batches. Default 2³¹ − 1; a smaller one is for tests.
+    /// Maximum value of a 32-bit offset: rows with more text, or more items, become further
+    /// batches. Default 2³¹ − 1; tests set a smaller one.
     pub offset_max: u64,
 }
 
-/// What an offset of 32 bits may say.
+/// Maximum value of a 32-bit offset.
 const OFFSET_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
 /// Text of one chunk that fills the device and is still divided among threads, in bytes.
@@ -67,21 +67,21 @@ impl Default for GpuOptions {
 }
 
 impl GpuOptions {
-    /// The defaults, with another bound on device memory, in bytes.
+    /// Sets the maximum device memory of one decoder, in bytes.
     #[must_use]
     pub fn with_memory_bytes_max(mut self, bytes: u64) -> Self {
         self.memory_bytes_max = bytes;
         self
     }
 
-    /// The defaults, with another largest offset; never more than 32 bits hold.
+    /// Sets the maximum offset, limited to what 32 bits hold.
     #[must_use]
     pub fn with_offset_max(mut self, most: u64) -> Self {
         self.offset_max = most.min(OFFSET_MAX);
         self
     }
 
-    /// The defaults, with another most text at once, in bytes.
+    /// Sets the maximum bytes of text that go through the kernels at once.
     #[must_use]
     pub fn with_piece_bytes_max(mut self, bytes: usize) -> Self {
         self.piece_bytes_max = bytes;
@@ -89,7 +89,7 @@ impl GpuOptions {
     }
 }
 
-/// What an engine's decoders did so far.
+/// Counters of an engine's decoders.
 #[derive(Debug, Default)]
 pub struct Counters {
     bytes: AtomicU64,
@@ -110,7 +110,7 @@ impl Counters {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes among them that another engine decoded, because the kernels were not sure of them.
+    /// Bytes among them that another engine decoded, because the kernels were in doubt.
     pub fn careful_bytes(&self) -> u64 {
         self.careful.load(Ordering::Relaxed)
     }
@@ -126,17 +126,17 @@ pub struct GpuEngine {
 }
 
 impl GpuEngine {
-    /// On this device.
+    /// An engine on this device.
     pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
         let columns = Arc::new(Columns::new(Arc::clone(&device), options.clone()));
         Self { device, options, counters: Arc::default(), columns }
     }
 
-    /// On the first device that CUDA shows, of this machine.
+    /// An engine on the first CUDA device of this machine.
     ///
     /// # Errors
-    /// [`Error::Config`](arrowsmith_core::Error::Config) where there is none that will do, with the
-    /// reason; and what the driver says.
+    /// [`Error::Config`](arrowsmith_core::Error::Config) if there is no usable device, with the
+    /// reason; errors of the driver.
     pub fn open(options: GpuOptions) -> Result<Self> {
         #[cfg(feature = "cuda")]
         {
@@ -149,7 +149,7 @@ impl GpuEngine {
         }
     }
 
-    /// Sets a plan up for batches that stay on the device. What the kernels do not read, `rest`
+    /// Returns a decoder whose batches stay on the device. What the kernels do not support, `rest`
     /// decodes.
     ///
     /// # Errors
@@ -178,12 +178,12 @@ impl GpuEngine {
         JsonDecoder::new(plan, options, &self.device, &self.options, program, host, counters)
     }
 
-    /// A row group as a batch that stays on the device. Columns that the kernels do not decode to
-    /// the end, `rest` does.
+    /// A row group as a batch that stays on the device. Columns that the kernels do not decode
+    /// completely, `rest` does.
     ///
     /// # Errors
     /// Those of `rest`; [`Error::Config`](arrowsmith_core::Error::Config) for views, which do not
-    /// stay; more than the memory that there may be; and failures of the device.
+    /// stay; memory above the limit; failures of the device.
     pub fn device_batch(
         &self,
         file: &File,
@@ -195,13 +195,13 @@ impl GpuEngine {
         self.columns.device_batch(file, row_group, plan, options, rest)
     }
 
-    /// Windows of Parquet columns so far that the device decoded, and columns that it left to
+    /// Counts of Parquet column windows that the device decoded, and of columns that it left to
     /// another engine.
     pub fn column_chunks(&self) -> (u64, u64) {
         self.columns.chunks()
     }
 
-    /// What its decoders did so far.
+    /// Counters of its decoders.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -230,7 +230,7 @@ impl Engine for GpuEngine {
     ) -> Answer<Box<dyn Decoder>> {
         let program = program(plan)?;
         if rest.engines().is_empty() {
-            let reason = "it needs another engine, for records that its kernels are not sure of";
+            let reason = "it needs another engine for records that its kernels doubt";
             return Err(Declined::new("", reason).into());
         }
         let host = rest.decoder(plan, options)?;
@@ -250,7 +250,7 @@ impl Engine for GpuEngine {
     }
 }
 
-/// A plan as the kernels read it.
+/// Lays a plan out for the kernels.
 fn program(plan: &Plan) -> std::result::Result<Program, Declined> {
     Program::new(plan).map_err(|lacks| Declined::new("", format!("its kernels have no {lacks}")))
 }

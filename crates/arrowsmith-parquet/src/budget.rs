@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory that the columns of one portion may take up together: pages, dictionaries, values.
+//! The memory limit of one portion (the columns that are decoded together): pages, dictionaries,
+//! values.
 //!
-//! A few bytes of a file can stand for gigabytes: a dictionary entry that every row repeats, a page of
-//! zeros, a million nulls. That is legal, so no column alone is wrong; what is bounded is what all
-//! columns of a portion hold at one time. A [`Share`] is what one of them has taken. What portions hold that
-//! are decoded at once is bounded by `pool`.
+//! A few bytes of a file can stand for gigabytes: a dictionary entry that every row repeats, a page
+//! of zeros, a million nulls. That is legal, so no column alone is wrong; the limit applies to what
+//! all columns of a portion hold at one time. A [`Share`] is one holder's part of it. Portions that
+//! are decoded concurrently share the limit in `pool`.
 
 mod pool;
 
@@ -16,14 +17,14 @@ use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 
 pub use self::pool::{Claim, Held, Pool};
 
-/// Memory that may be taken for each byte in the file, whatever the limit is: no honest page or dictionary
-/// is denser, but for those that repeat themselves.
+/// Memory that may be taken for each byte in the file, whatever the limit is: no honest page or
+/// dictionary is denser, but for those that repeat themselves.
 const BYTES_PER_STORED: usize = 16;
 
 /// Memory that may be taken whatever the limit is: a page and a dictionary of a few columns.
 const BYTES_AT_LEAST: usize = 16 << 20;
 
-/// Bytes that a share is rounded up to, so that growing column by column does not cost.
+/// Bytes that a share is rounded up to, so that growing column by column stays cheap.
 const GRAIN_BYTES: usize = 64 << 10;
 
 /// What the columns of a portion may hold, and what they do.
@@ -39,8 +40,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For column chunks of `stored_bytes` together: [`Limits::memory_bytes_max`], or 16 times as much as
-    /// the file has, whichever is more. What is taken counts in `claim` too.
+    /// For column chunks of `stored_bytes` together: [`Limits::memory_bytes_max`], or 16 times as
+    /// much as the file has, whichever is more. What is taken counts in `claim` too.
     pub fn new(limits: &Limits, stored_bytes: u64, claim: &Arc<Claim>) -> Arc<Self> {
         let memory_bytes_max = limits.memory_bytes_max;
         let stored = usize::try_from(stored_bytes).unwrap_or(usize::MAX);
@@ -50,19 +51,19 @@ impl Budget {
         Arc::new(Self { used, bytes_max, memory_bytes_max, stored, claim })
     }
 
-    /// Without an end, for who bounds otherwise what is read.
+    /// Unbounded, for callers that limit by other means what is read.
     pub fn unbounded() -> Arc<Self> {
         let (bytes_max, memory_bytes_max) = (usize::MAX, usize::MAX);
         let (used, claim) = (AtomicUsize::new(0), Claim::unbounded());
         Arc::new(Self { used, bytes_max, memory_bytes_max, stored: 0, claim })
     }
 
-    /// The most that all columns may hold together, in bytes.
+    /// The maximum for all columns together, in bytes.
     pub fn bytes_max(&self) -> usize {
         self.bytes_max
     }
 
-    /// What is held beyond what any file needs, in bytes: who reads ahead waits for that.
+    /// Bytes held beyond what any file needs; a reader that prefetches waits until it is 0.
     pub fn excess(&self) -> usize {
         let usual = self.stored.saturating_mul(8).saturating_add(2 * BYTES_AT_LEAST);
         self.used.load(Ordering::Relaxed).saturating_sub(usual)
@@ -73,7 +74,7 @@ impl Budget {
         Share { budget: Arc::clone(self), bytes: 0 }
     }
 
-    /// The error for `bytes` that are more than there may be.
+    /// The error for `bytes` above the limit.
     pub fn exceeded(&self, bytes: usize) -> Error {
         let (limit, max) = (self.memory_bytes_max, self.bytes_max);
         let message = if limit == max {
@@ -90,7 +91,7 @@ impl Budget {
     }
 }
 
-/// What one holder has taken of a budget. Dropping it gives it back.
+/// What one holder has taken of a budget; returned on drop.
 #[derive(Debug)]
 pub struct Share {
     budget: Arc<Budget>,
@@ -98,11 +99,11 @@ pub struct Share {
 }
 
 impl Share {
-    /// Sees to it that the share is of `bytes` at least.
+    /// Ensures that the share is at least `bytes`.
     ///
     /// # Errors
-    /// [`FileErrorKind::Limit`], which names the limit, if there are not so many left; the same if the claim was
-    /// revoked.
+    /// [`FileErrorKind::Limit`], which names the limit, if fewer are left; the same if the claim
+    /// was revoked.
     #[inline]
     pub fn grow(&mut self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes { Ok(()) } else { self.more(bytes) }
@@ -125,7 +126,7 @@ impl Share {
         Ok(())
     }
 
-    /// Makes the share one of `bytes`, more or less than it was.
+    /// Sets the share to `bytes`, which grows or shrinks it.
     ///
     /// # Errors
     /// As [`Share::grow`].
@@ -142,12 +143,12 @@ impl Share {
         self.budget.claim.give_back(bytes);
     }
 
-    /// Gives it back.
+    /// Returns it to the budget.
     pub fn clear(&mut self) {
         self.give_back(self.bytes);
     }
 
-    /// The budget that it is of.
+    /// The budget it is taken from.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
@@ -203,7 +204,7 @@ mod tests {
         a.set(9 << 20).unwrap();
         a.set(1).unwrap();
         assert_eq!((budget.used.load(Ordering::Relaxed), claim.used()), (GRAIN_BYTES, GRAIN_BYTES));
-        // What the file has counts for more than a small limit.
+        // A file's own size overrides a smaller limit.
         assert_eq!(Budget::new(&limits, 4 << 20, &claim).bytes_max(), 64 << 20);
         assert!(budget.share().grow(usize::MAX).is_err());
     }

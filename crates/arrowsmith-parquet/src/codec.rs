@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The decompressor: a page's bytes as they are in the file → as they were before.
 //!
-//! One trait, one small module for each library behind it. An output buffer has exactly the size that the page's
-//! header declares, within [`Limits::page_bytes_max`](arrowsmith_core::Limits::page_bytes_max) and within what the
-//! codec can make of so much input, so that neither a lie in the header nor a bomb in the data takes more memory.
+//! One trait, one small module for each library behind it. An output buffer has exactly the size
+//! that the page's header declares, within
+//! [`Limits::page_bytes_max`](arrowsmith_core::Limits::page_bytes_max) and within what the codec
+//! can produce from that much input, so that neither a false header nor a decompression bomb takes
+//! more memory.
 
 mod brotli;
 mod gzip;
@@ -19,19 +21,21 @@ pub trait Decompressor: Send {
     /// Fills `output`, whose length is what the page's header declares.
     ///
     /// # Errors
-    /// Input that is not of this codec, or that holds fewer or more bytes than `output` takes.
+    /// Input that is not of this codec, or that decompresses to fewer or more bytes than `output`
+    /// has.
     fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Result<()>;
 
-    /// The most bytes that can come out of `input_bytes`, where the codec has such a bound.
+    /// The maximum number of bytes that can come out of `input_bytes`, where the codec has such a
+    /// bound.
     fn output_bytes_max(&self, input_bytes: usize) -> Option<usize>;
 }
 
-/// The codecs that have been used, with their state and their output, for use by one column chunk after
-/// another.
+/// The codecs that have been used, with their state and output buffers, reused by one column chunk
+/// after another.
 #[derive(Default)]
 pub struct PageBuffers {
     decompressors: Vec<(Compression, Box<dyn Decompressor>)>,
-    /// Longer than what is asked for: never shrunk, never zeroed again.
+    /// At least as long as requested: never shrunk, never zeroed again.
     output: Vec<u8>,
     /// The values of a chunk's pages that are kept while the next page is read.
     chosen: usize,
@@ -45,7 +49,7 @@ impl std::fmt::Debug for PageBuffers {
     }
 }
 
-/// Bytes behind a decompressed page that may be read, of any value.
+/// Readable bytes after a decompressed page, of any value.
 pub(crate) const SLACK_BYTES: usize = 128;
 
 impl PageBuffers {
@@ -68,7 +72,7 @@ impl PageBuffers {
         self.output.len()
     }
 
-    /// Room for `skip + bytes` bytes of output and the slack behind.
+    /// Reserves `skip + bytes` bytes of output and the slack after it.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         let wanted = bytes.saturating_add(SLACK_BYTES);
         if self.output.len() < wanted {
@@ -79,7 +83,8 @@ impl PageBuffers {
         }
     }
 
-    /// Decompresses into `output[skip..skip + bytes]`. `output[..skip]` is the caller's.
+    /// Decompresses into `output[skip..skip + bytes]`; `output[..skip]` stays as the caller wrote
+    /// it.
     pub(crate) fn decompress(&mut self, input: &[u8], skip: usize, bytes: usize) -> Result<()> {
         let Some((_, decompressor)) = self.decompressors.get_mut(self.chosen) else {
             return Err(corrupt("no codec has been chosen"));
@@ -87,7 +92,7 @@ impl PageBuffers {
         decompressor.decompress(input, &mut self.output[skip..skip + bytes])
     }
 
-    /// Whether so much input can become so much output.
+    /// Whether this much input can become this much output.
     pub(crate) fn plausible(&self, input_bytes: usize, output_bytes: usize) -> bool {
         let bound = self
             .decompressors
@@ -109,7 +114,7 @@ impl PageBuffers {
 /// The decompressor of a codec.
 ///
 /// # Errors
-/// LZO, which nobody may use without its licence and nobody writes.
+/// LZO: its licence forbids use, and no current writer produces it.
 pub fn decompressor(codec: Compression) -> Result<Box<dyn Decompressor>> {
     Ok(match codec {
         Compression::UNCOMPRESSED => Box::new(Stored),
@@ -125,7 +130,7 @@ pub fn decompressor(codec: Compression) -> Result<Box<dyn Decompressor>> {
     })
 }
 
-/// UNCOMPRESSED: for pages that say they are compressed in a chunk that is not.
+/// UNCOMPRESSED: for pages marked compressed in a chunk that is not.
 struct Stored;
 
 impl Decompressor for Stored {
@@ -142,7 +147,7 @@ impl Decompressor for Stored {
     }
 }
 
-/// The error for a page that becomes another number of bytes than its header says.
+/// The error for a page that decompresses to another length than its header says.
 fn wrong_length(found: usize, declared: usize) -> Error {
     corrupt(format!("the page decompresses to {found} bytes, its header says {declared}"))
 }

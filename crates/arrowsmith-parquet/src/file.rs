@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ingester: a Parquet file as its bytes and its metadata.
 //!
-//! The bytes are whole in memory, or those ranges of a remote file that somebody has fetched, or they are read
-//! from where a [`ReadAt`] has them, a page or some at a time. Nothing here knows what that is; without it,
-//! what is missing is an error that names the range.
+//! The bytes are whole in memory, or the ranges of a remote file that the caller has fetched, or a
+//! [`ReadAt`] reads them, a few pages at a time. Without a [`ReadAt`], a missing range is an error
+//! that names it.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
 use crate::footer::{self, Metadata, TAIL_BYTES};
 
-/// A Parquet file: its metadata, and its bytes as far as they are here. Clones share both.
+/// A Parquet file: its metadata, and those of its bytes that are in memory. Clones share both.
 #[derive(Clone)]
 pub struct File {
     inner: Arc<Inner>,
@@ -27,12 +27,12 @@ struct Inner {
     name: Option<Arc<str>>,
     file_bytes: u64,
     metadata: Arc<ParquetMetaData>,
-    /// Column chunks that are encrypted, as row group and leaf, in rising order.
+    /// Column chunks that are encrypted, as row group and leaf, in ascending order.
     encrypted: Arc<[(usize, usize)]>,
     limits: Limits,
-    /// What is here: pieces by their offset, in rising order.
+    /// What is in memory: pieces by their offset, in ascending order.
     pieces: Vec<(u64, Bytes)>,
-    /// Where everything else is.
+    /// Where everything else is read from.
     source: Option<Arc<dyn ReadAt>>,
 }
 
@@ -45,7 +45,7 @@ pub enum Tail {
 }
 
 impl File {
-    /// Opens a file whose bytes are all here: mapped, or in memory.
+    /// Opens a file whose bytes are all in memory, or mapped.
     ///
     /// # Errors
     /// Bytes that are not a Parquet file, encrypted metadata, metadata that a limit forbids.
@@ -53,7 +53,7 @@ impl File {
         Self::open_named(None, bytes, limits)
     }
 
-    /// As [`File::open`], with a name that stands in errors.
+    /// As [`File::open`], with a name that errors show.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -65,7 +65,7 @@ impl File {
         }
     }
 
-    /// Opens a file of `file_bytes` bytes of which the last are here.
+    /// Opens a file of `file_bytes` bytes, given its last ones.
     ///
     /// # Errors
     /// As [`File::open`].
@@ -109,8 +109,7 @@ impl File {
         }))
     }
 
-    /// The same file with more of its bytes, which stand at these offsets. Pieces that were here before
-    /// stay.
+    /// The same file with more of its bytes, at these offsets. Earlier pieces stay.
     #[must_use]
     pub fn with_pieces(&self, pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
         let mut all = self.inner.pieces.clone();
@@ -119,16 +118,16 @@ impl File {
         self.with(all, self.inner.source.clone())
     }
 
-    /// The same file, of which everything that is not here is read from `source` when it is needed.
+    /// The same file; what is not in memory is read from `source` when it is needed.
     #[must_use]
     pub fn with_source(&self, source: Arc<dyn ReadAt>) -> Self {
         self.with(self.inner.pieces.clone(), Some(source))
     }
 
-    /// The same file with these ranges in memory, for whoever reads the same bytes again and again.
+    /// The same file with these ranges in memory, for callers that read the same bytes repeatedly.
     ///
     /// # Errors
-    /// A range that is not here and cannot be read.
+    /// A range that is not in memory and cannot be read.
     pub fn loaded(&self, ranges: &[Range<u64>]) -> Result<Self> {
         if self.inner.source.is_none() {
             return Ok(self.clone());
@@ -154,7 +153,7 @@ impl File {
         }
     }
 
-    /// The name that stands in errors.
+    /// The name that errors show.
     pub fn name(&self) -> Option<&Arc<str>> {
         self.inner.name.as_ref()
     }
@@ -164,8 +163,8 @@ impl File {
         self.inner.file_bytes
     }
 
-    /// The metadata, as the `parquet` crate presents it. Every row group has as many column chunks as the
-    /// schema has leaves; all other numbers are the file's claims.
+    /// The metadata, as the `parquet` crate presents it. Every row group has as many column chunks
+    /// as the schema has leaves; all other numbers are as the file has them, unchecked.
     pub fn metadata(&self) -> &Arc<ParquetMetaData> {
         &self.inner.metadata
     }
@@ -175,13 +174,13 @@ impl File {
         crate::schema::has_arrow_schema(self.inner.metadata.file_metadata())
     }
 
-    /// Whether data pages of version 2 are compressed whatever their headers say, as those are that
-    /// parquet-cpp-arrow wrote before 3.0.0 (ARROW-10353, ARROW-17100).
+    /// Whether data pages of version 2 are compressed whatever their headers say: parquet-cpp-arrow
+    /// wrote such pages before 3.0.0 (ARROW-10353, ARROW-17100).
     pub(crate) fn compresses_always(&self) -> bool {
         compresses_always(self.inner.metadata.file_metadata().created_by())
     }
 
-    /// The bounds that the file was opened with.
+    /// The limits that the file was opened with.
     pub fn limits(&self) -> &Limits {
         &self.inner.limits
     }
@@ -205,11 +204,11 @@ impl File {
         })
     }
 
-    /// Holds the values that a column chunk claims against the bytes that it has in the file: a page has a
-    /// header, and says how many values it has in 31 bits.
+    /// Checks the number of values of a column chunk against its bytes in the file: each page has a
+    /// header, and stores its number of values in 31 bits.
     ///
     /// # Errors
-    /// More values than so many bytes can stand for.
+    /// More values than that many bytes can hold.
     pub fn plausible_values(&self, row_group: usize, leaf: usize) -> Result<()> {
         let range = self.chunk_range(row_group, leaf)?;
         let values = self.chunk(row_group, leaf)?.num_values();
@@ -239,11 +238,11 @@ impl File {
         self.inner.encrypted.binary_search(&(row_group, leaf)).is_ok()
     }
 
-    /// Where a column chunk stands in the file, in bytes: what a remote reader has to fetch before
+    /// Where a column chunk is in the file, in bytes: what a remote reader has to fetch before
     /// [`Pages`](crate::Pages) can read it.
     ///
     /// # Errors
-    /// A chunk that is encrypted, in another file, or whose place is impossible.
+    /// A chunk that is encrypted, in another file, or whose offset or length is impossible.
     pub fn chunk_range(&self, row_group: usize, leaf: usize) -> Result<Range<u64>> {
         let chunk = self.chunk(row_group, leaf)?;
         if self.is_encrypted(row_group, leaf) {
@@ -262,7 +261,7 @@ impl File {
     /// The bytes of a range of the file, shared.
     ///
     /// # Errors
-    /// A range that is not here and cannot be read.
+    /// A range that is not in memory and cannot be read.
     pub fn slice(&self, range: Range<u64>) -> Result<Bytes> {
         let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         if range.start <= range.end
@@ -279,8 +278,7 @@ impl File {
         }
     }
 
-    /// The bytes from an offset on: all up to `bytes_max` where they are in memory, else as many as are
-    /// `wanted`.
+    /// The bytes from an offset on: up to `bytes_max` if they are in memory, else `wanted`.
     pub(crate) fn slice_from(&self, offset: u64, wanted: usize, bytes_max: usize) -> Result<Bytes> {
         let here = self.here(offset, bytes_max);
         match &self.inner.source {
@@ -291,7 +289,7 @@ impl File {
         }
     }
 
-    /// Where the bytes are that are not here.
+    /// Where bytes that are not in memory are read from.
     pub(crate) fn source(&self) -> Option<&Arc<dyn ReadAt>> {
         self.inner.source.as_ref()
     }
@@ -303,7 +301,7 @@ impl File {
         Ok(Bytes::from_owner(bytes.take()))
     }
 
-    /// What the system says of the file.
+    /// An I/O error of the file.
     pub(crate) fn io_error(&self, source: std::io::Error) -> Error {
         Error::Io { path: self.inner.name.as_deref().map(PathBuf::from), source }
     }
@@ -316,7 +314,7 @@ impl File {
         Ok(piece.slice(start..end))
     }
 
-    /// The piece that holds the byte at `offset`; of several the one that reaches farthest.
+    /// The piece that holds the byte at `offset`; of several the one that extends farthest.
     fn piece(&self, offset: u64) -> Result<&(u64, Bytes)> {
         let pieces = &self.inner.pieces;
         let before = pieces.partition_point(|(start, _)| *start <= offset);
@@ -344,7 +342,7 @@ impl File {
         Error::file(kind, message).at(|place| place.source.clone_from(&self.inner.name))
     }
 
-    /// Adds file, row group and column to an error.
+    /// Adds file name, row group and column to an error.
     pub fn place(&self, error: Error, row_group: usize, leaf: usize) -> Error {
         error.at(|place| {
             place.source.clone_from(&self.inner.name);
@@ -370,7 +368,7 @@ impl fmt::Debug for File {
 /// Bytes of the shortest header of a page that has values.
 const PAGE_BYTES_MIN: u64 = 12;
 
-/// Bytes that a chunk may be longer than its metadata says, in files of writers that forgot to count the
+/// Bytes by which a chunk may be longer than its metadata says, for writers that did not count the
 /// dictionary's header (PARQUET-816).
 const UNCOUNTED_BYTES_MAX: u64 = 100;
 
@@ -393,7 +391,7 @@ fn chunk_range(
         ));
     }
     let data = chunk.data_page_offset();
-    // A dictionary at 0 is no dictionary: some writers put the number there.
+    // Offset 0 means no dictionary: some writers store 0 for that.
     let start = match chunk.dictionary_page_offset() {
         Some(dictionary) if dictionary > 0 && dictionary < data => dictionary,
         _ => data,

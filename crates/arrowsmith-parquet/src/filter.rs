@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A condition with a file's columns and types: which rows may match before they are read (`prune`), and
-//! which do once they have been (`mask`).
+//! A condition bound to a file's columns and types: which rows may match before they are read
+//! (`prune`), and which do match afterwards (`mask`).
 //!
-//! Numbers are compared as they are written: `x < 1.5` means what it says for integers, and a decimal is
-//! not rounded. Floating-point numbers are compared as IEEE 754 says, so that NaN equals nothing and -0
+//! Literals are compared exactly: `x < 1.5` is exact for integers too, and a decimal is not
+//! rounded. Floating-point numbers are compared as IEEE 754 says, so that NaN equals nothing and -0
 //! equals 0. Strings and bytes are compared byte by byte.
 
 pub(crate) mod bind;
@@ -20,12 +20,12 @@ use crate::plan::{Column, Leaf, ReadPlan};
 use crate::predicate::{Comparison, Predicate};
 use crate::prune::{self, RowSelection};
 
-/// A value of a column's type, in the domain in which it is compared.
+/// A literal in the domain in which the column's type is compared.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub(crate) enum Key {
-    /// Integers, dates, times; decimals without their point.
+    /// Integers, dates, times; unscaled decimals.
     Integer(i128),
-    /// A decimal without its point that is wider.
+    /// An unscaled decimal of more than 128 bits.
     Wide(i256),
     /// Floating-point numbers.
     Float(f64),
@@ -35,7 +35,7 @@ pub(crate) enum Key {
     Boolean(bool),
 }
 
-/// What is asked of a column's values.
+/// The test of a column's values.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
     IsNull,
@@ -49,9 +49,9 @@ pub(crate) enum Test {
 /// A column that a condition looks at.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// Places in the batch and in the structures inside it.
+    /// Indices into the batch and the structures inside it.
     pub(crate) places: Vec<usize>,
-    /// The leaf; none for a structure, list or map.
+    /// The leaf; `None` for a structure, list or map.
     pub(crate) leaf: Option<Leaf>,
 }
 
@@ -74,14 +74,14 @@ impl Filter {
     /// condition names.
     ///
     /// # Errors
-    /// A column that the plan does not have or that repeats, a value that its type cannot be compared
-    /// with.
+    /// A column that the plan does not have or that repeats, a value that its type cannot be
+    /// compared with.
     pub fn new(predicate: &Predicate, plan: &ReadPlan) -> Result<Self> {
         Ok(Self { node: bind(predicate, plan)? })
     }
 
-    /// Rows of a row group that may match, by statistics, bloom filters and the page index; all that
-    /// match are among them. Parts of the file that are not here are not looked at.
+    /// Rows of a row group that may match, by statistics, bloom filters and the page index; all
+    /// that match are among them. Parts of the file that are not in memory are not used.
     ///
     /// # Errors
     /// A row group that the file does not have.
@@ -92,7 +92,7 @@ impl Filter {
     /// The rows of a batch of the plan that match.
     ///
     /// # Errors
-    /// A batch that is not of the plan.
+    /// A batch that does not have the plan's schema.
     pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanBuffer> {
         mask::rows(&self.node, batch)
     }

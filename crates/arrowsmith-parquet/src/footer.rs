@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The footer: where the metadata is, whether it can be read, and what it says.
+//! The footer: finds, checks and decodes the metadata.
 //!
-//! The `parquet` crate turns the metadata into structures. Before it does, this module passes over the
-//! bytes once and refuses what would make that costly: counts beyond the bytes that are there, and a
-//! schema nested deeper than [`Limits::depth_max`].
+//! The `parquet` crate turns the metadata into structures. Before it does, this module walks the
+//! bytes once and refuses what would make that costly: counts larger than the remaining bytes
+//! allow, and a schema nested deeper than [`Limits::depth_max`].
 
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use parquet::errors::ParquetError;
@@ -18,10 +18,11 @@ pub const TAIL_BYTES: usize = 8;
 /// Bytes of the smallest file: magic number, tail.
 const FILE_BYTES_MIN: usize = 12;
 
-/// Length of the metadata that stands before the tail, in bytes.
+/// Length of the metadata that precedes the tail, in bytes.
 ///
 /// # Errors
-/// A tail that is none of Parquet, an encrypted footer, metadata longer than the file or the limit.
+/// A tail without Parquet's magic number, an encrypted footer, metadata longer than the file or the
+/// limit.
 pub fn metadata_bytes(tail: [u8; TAIL_BYTES], file_bytes: u64, limits: &Limits) -> Result<usize> {
     let [a, b, c, d, magic @ ..] = tail;
     match &magic {
@@ -95,16 +96,17 @@ pub fn decode_metadata(bytes: &[u8], limits: &Limits) -> Result<Metadata> {
     Ok(Metadata { metadata, encrypted: encrypted.chunks })
 }
 
-/// What a footer says.
+/// A decoded footer.
 #[derive(Debug)]
 pub struct Metadata {
     /// As the `parquet` crate presents it.
     pub metadata: ParquetMetaData,
-    /// Column chunks that are encrypted, as row group and leaf, in rising order.
+    /// Column chunks that are encrypted, as row group and leaf, in ascending order.
     pub encrypted: Vec<(usize, usize)>,
 }
 
-/// Why metadata cannot be decoded: where the metadata of a column is encrypted too, that is it.
+/// Why metadata cannot be decoded: if the metadata of a column is encrypted too, that is the
+/// reason.
 fn explain(error: ParquetError, encrypted: &Encrypted) -> Error {
     match encrypted.without_metadata {
         Some(row_group) => Error::file(
@@ -136,7 +138,7 @@ fn malformed(error: ThriftError) -> Error {
     Error::file(kind, format!("the file's metadata {}", error.message()))
 }
 
-/// What [`check_shape`] finds of encryption.
+/// What [`check_shape`] finds about encryption.
 #[derive(Default)]
 struct Encrypted {
     chunks: Vec<(usize, usize)>,
@@ -144,7 +146,8 @@ struct Encrypted {
     without_metadata: Option<usize>,
 }
 
-/// Passes over `FileMetaData`: its lists hold what they say, and its schema is a tree of bounded depth.
+/// Walks `FileMetaData`: checks that its lists have as many elements as they declare, and that its
+/// schema is a tree of bounded depth.
 fn check_shape(bytes: &[u8], limits: &Limits) -> Result<Encrypted> {
     let mut encrypted = Encrypted::default();
     let mut reader = Reader::new(bytes);
@@ -207,7 +210,7 @@ fn check_schema(reader: &mut Reader<'_>, limits: &Limits) -> Result<()> {
     if kind != STRUCT || count == 0 {
         return Err(Error::file(FileErrorKind::Corrupt, "the file has no schema"));
     }
-    // Of each group that the walk is inside of: children still to come, bytes of its path.
+    // For each open group: children still to come, bytes of its path.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut paths = 0_usize;
     for element in 0..count {

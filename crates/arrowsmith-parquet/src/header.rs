@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The metadata interpreter: a page's header, from Thrift bytes to plain numbers.
 //!
-//! Files with small pages have as many headers as kilobytes, so that one costs nothing but its varints:
-//! no allocation, and statistics are passed over. Sizes and counts come out checked for their sign;
-//! whether they fit the file is for the page cursor to say.
+//! Files with small pages have a header per kilobyte, so reading one costs no more than its
+//! varints: no allocation, and statistics are skipped. Sizes and counts are checked for their sign
+//! here; the page cursor checks them against the file.
 
 use arrowsmith_core::{Error, FileErrorKind, Result};
 
@@ -14,8 +14,8 @@ use crate::thrift::{I32, Reader, STRUCT, TRUE, ThriftError};
 pub enum Encoding {
     /// One value after another.
     Plain,
-    /// Indices into the dictionary page: RLE and bit-packed runs after a byte with their width. The old
-    /// name PLAIN_DICTIONARY of data pages means the same.
+    /// Indices into the dictionary page: RLE and bit-packed runs after a byte with their width. The
+    /// old name PLAIN_DICTIONARY of data pages means the same.
     Dictionary,
     /// RLE and bit-packed runs after a length of four bytes: Booleans.
     Rle,
@@ -70,8 +70,8 @@ pub enum LevelEncoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageKind {
     Dictionary,
-    /// The encodings of the levels; none where the code is none that levels have. A column without
-    /// levels does not care, and some writers put anything there.
+    /// The encodings of the levels; `None` for a code that levels do not have. It does not matter
+    /// to a column without levels, and some writers store anything there.
     DataV1 {
         definition: Option<LevelEncoding>,
         repetition: Option<LevelEncoding>,
@@ -105,7 +105,7 @@ pub(crate) struct PageHeader {
     pub(crate) header_bytes: usize,
 }
 
-/// The numbers of a header's inner structure, as they come.
+/// The numbers of a header's inner structure, unchecked.
 #[derive(Default)]
 struct Inner {
     numbers: [Option<i32>; 8],
@@ -129,7 +129,7 @@ impl From<ThriftError> for HeaderError {
 }
 
 impl HeaderError {
-    /// The error as everybody's.
+    /// As the common error type.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Self::Thrift(ThriftError::Truncated) => Error::file(
@@ -151,8 +151,8 @@ impl HeaderError {
     }
 }
 
-/// A header as nearly all writers write it: all fields, in order. A small page takes less time than the
-/// general way of reading its header.
+/// A header as nearly all writers write it: all fields, in order. Reading a header the general way
+/// takes longer than decoding a small page.
 struct Usual<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -166,7 +166,7 @@ impl Usual<'_> {
         Some(byte)
     }
 
-    /// The value of the field behind the one before, an integer that is not negative.
+    /// The value of the next field, a non-negative integer.
     #[inline(always)]
     fn size(&mut self) -> Option<usize> {
         if self.byte()? != 1 << 4 | I32 {
@@ -185,7 +185,7 @@ impl Usual<'_> {
         None
     }
 
-    /// Passes over statistics, if there are any, and the ends of both structures.
+    /// Skips statistics, if there are any, and the ends of both structures.
     #[inline(always)]
     fn end(&mut self) -> Option<()> {
         let mut byte = self.byte()?;
@@ -333,8 +333,8 @@ fn data_encoding(code: Option<i32>) -> Result<Encoding, HeaderError> {
     Encoding::of_data_page(code).ok_or(HeaderError::Encoding(code))
 }
 
-/// The integers of `DataPageHeader`, `DictionaryPageHeader` or `DataPageHeaderV2` by field number. They
-/// share their layout but for the one Boolean that matters, field 7 of the last.
+/// The integers of `DataPageHeader`, `DictionaryPageHeader` or `DataPageHeaderV2` by field number.
+/// They share their layout but for the one Boolean that matters, field 7 of the last.
 fn read_inner(reader: &mut Reader<'_>) -> Result<Inner, HeaderError> {
     let mut inner = Inner::default();
     let mut last = 0;
@@ -375,7 +375,7 @@ mod tests {
                 for cut in 0..bytes.len() {
                     assert_eq!(Usual::read(&bytes[..cut]), None);
                 }
-                // Whatever it takes, it takes as the general way does.
+                // What it accepts, it reads as the general way does.
                 for at in 0..bytes.len() {
                     for value in 0..=255 {
                         let mut bytes = bytes.clone();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The page index of a column chunk: where its pages are, which rows they hold, and their bounds.
 //!
-//! Read only for the columns that a condition or a selection asks about, one chunk at a time; the bounds
-//! stay the bytes that they are in the file.
+//! Read only for columns of a condition or a selection, one chunk at a time; the bounds stay
+//! encoded as in the file.
 
 use std::ops::Range;
 
@@ -34,10 +34,11 @@ pub(crate) struct ColumnIndex {
     pub(crate) null_counts: Vec<i64>,
 }
 
-/// The pages of a column chunk; none if the file has no offset index for it, or it is not here.
+/// The pages of a column chunk; `None` if the file has no offset index for it, or it is not in
+/// memory.
 ///
 /// # Errors
-/// An index that is not one, or whose rows are not those of the row group.
+/// A malformed index, or one whose rows are not those of the row group.
 pub fn page_locations(
     file: &File,
     row_group: usize,
@@ -55,7 +56,7 @@ pub fn page_locations(
     Ok(Some(locations))
 }
 
-/// The bounds of the pages of a column chunk; none if the file has none.
+/// The bounds of the pages of a column chunk; `None` if the file has none.
 pub(crate) fn column_index(
     file: &File,
     row_group: usize,
@@ -86,7 +87,7 @@ fn part(file: &File, offset: Option<i64>, length: Option<i32>) -> Result<Option<
     }
     let range = start..start.saturating_add(length);
     match file.slice(range.clone()) {
-        // Of a remote file only some parts are here, and an index is no more than a help.
+        // Of a remote file only some parts are in memory, and the index is optional.
         Err(_) if range.end <= file.file_bytes() => Ok(None),
         found => found.map(Some),
     }

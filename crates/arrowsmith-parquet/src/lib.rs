@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parquet before its values are decoded: footer, pages, codecs, the schema's mapping, pruning.
 //!
-//! This is what stands between a source and an engine. [`File`] is a file's bytes and metadata,
+//! This is the layer between a source and an engine. [`File`] is a file's bytes and metadata,
 //! [`ReadPlan`] says what is read of it and as which Arrow types, [`Pages`] walks over a column
-//! chunk and hands out pages whose levels and values are still encoded; [`nest`] puts what an
-//! engine makes of a field's leaves together as one array. It decodes no values and does no I/O.
+//! chunk and hands out pages whose levels and values are still encoded; [`nest`] assembles the
+//! leaves that an engine has decoded into one array. It decodes no values and does no I/O.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The array writer: what the leaves of a field have decoded → one Arrow array, nested to any depth.
+//! The array writer: the decoded leaves of a field → one Arrow array, nested to any depth.
 //!
-//! `Nest` is the shape of a field, as data: its leaves, and for each the lists and structures around it whose
-//! validity and offsets follow from its levels. Who decodes the leaves is for an engine to say, by `Leaves`.
+//! `Nest` is the shape of a field, as data: its leaves, and for each the lists and structures
+//! around it whose validity and offsets follow from its levels. An engine decodes the leaves,
+//! through the trait `Leaves`.
 
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ use crate::{Column, Leaf, ListKind, RepeatedLevels};
 
 /// A list or structure around a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Around {
-    /// Where it begins.
+pub struct Ancestor {
+    /// Which entries begin a slot of it.
     pub slots: Slots,
     /// Definition level from which it is not null.
     pub valid: u8,
-    /// Where its elements begin, if it is a list or map.
+    /// Which entries begin an element, if it is a list or map.
     pub elements: Option<Slots>,
 }
 
@@ -35,10 +36,10 @@ pub struct Around {
 pub struct NestedLeaf {
     /// The column.
     pub leaf: Leaf,
-    /// Where a value begins.
+    /// Which entries begin a value.
     pub slots: Slots,
-    /// The nodes around it of which it is the first leaf, outermost first.
-    pub around: Vec<Around>,
+    /// The ancestors of which it is the first leaf, outermost first.
+    pub ancestors: Vec<Ancestor>,
 }
 
 /// The shape of a field.
@@ -49,9 +50,9 @@ pub struct Nest {
     tree: Node,
 }
 
-/// What has decoded the leaves of a field.
+/// The decoded leaves of a field, as an engine provides them.
 pub trait Leaves {
-    /// Bytes that an array may come to that is longer than what the leaves have decoded.
+    /// Maximum bytes of an array that is longer than what the leaves have decoded.
     fn bytes_max(&self) -> usize {
         usize::MAX
     }
@@ -62,12 +63,14 @@ pub trait Leaves {
     /// Why there are none.
     fn array(&mut self, leaf: usize) -> Result<ArrayRef>;
 
-    /// Nulls and offsets of a node around a leaf: the leaf's number, and the node's among those around it. The
-    /// offsets rise from 0, and are one more than there are slots; of a structure they do not matter.
-    fn around(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>);
+    /// Nulls and offsets of an ancestor: `at` is the leaf's number, and the ancestor's among those
+    /// of the leaf. The offsets start at 0 and ascend; there is one more than slots. Those of a
+    /// structure do not matter.
+    fn ancestor(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>);
 }
 
-/// A node of the field; `at` names the leaf that builds it and its place among the leaf's ancestors.
+/// A node of the field; `at` names the leaf that builds it and its place among the leaf's
+/// ancestors.
 #[derive(Debug, Clone)]
 enum Node {
     Leaf(usize),
@@ -90,47 +93,48 @@ impl Nest {
     /// The array of the field.
     ///
     /// # Errors
-    /// What `leaves` says; leaves that do not fit one another.
+    /// What `leaves` returns; leaves whose lengths do not match.
     pub fn array(&self, leaves: &mut dyn Leaves) -> Result<ArrayRef> {
         array(leaves, &self.tree)
     }
 }
 
-/// Adds a node and its leaves; `around` are the nodes around that have no leaf yet: the next leaf builds them.
+/// Adds a node and its leaves; `ancestors` are those that have no leaf yet: the next leaf builds
+/// them.
 fn node(
     leaves: &mut Vec<NestedLeaf>,
     column: &Column,
     slots: Slots,
-    mut around: Vec<Around>,
+    mut ancestors: Vec<Ancestor>,
 ) -> Result<Node> {
-    let at = (leaves.len(), around.len());
+    let at = (leaves.len(), ancestors.len());
     Ok(match column {
         Column::Leaf(leaf) => {
-            leaves.push(NestedLeaf { leaf: leaf.clone(), slots, around });
+            leaves.push(NestedLeaf { leaf: leaf.clone(), slots, ancestors });
             Node::Leaf(at.0)
         }
         Column::List(list) => {
             let (valid, elements) = repeated(list.levels)?;
-            around.push(Around { slots, valid, elements: Some(elements) });
-            let item = Box::new(node(leaves, &list.item, elements, around)?);
+            ancestors.push(Ancestor { slots, valid, elements: Some(elements) });
+            let item = Box::new(node(leaves, &list.item, elements, ancestors)?);
             Node::List { at, kind: list.kind, field: Arc::clone(&list.field), item }
         }
         Column::Map(map) => {
             let (valid, elements) = repeated(map.levels)?;
-            around.push(Around { slots, valid, elements: Some(elements) });
-            let key = Box::new(node(leaves, &map.key, elements, around)?);
+            ancestors.push(Ancestor { slots, valid, elements: Some(elements) });
+            let key = Box::new(node(leaves, &map.key, elements, ancestors)?);
             let value = Box::new(node(leaves, &map.value, elements, Vec::new())?);
             Node::Map { at, field: Arc::clone(&map.field), key, value }
         }
-        // Nothing would say how many rows it has, or which of them are null.
+        // Nothing would tell its number of rows, or which are null.
         Column::Struct(structure) if structure.children.is_empty() => {
             return Err(Error::file(FileErrorKind::Unsupported, "a structure without columns"));
         }
         Column::Struct(structure) => {
-            around.push(Around { slots, valid: narrow(structure.def)?, elements: None });
+            ancestors.push(Ancestor { slots, valid: narrow(structure.def)?, elements: None });
             let mut children = Vec::with_capacity(structure.children.len());
             for child in &structure.children {
-                children.push(node(leaves, child, slots, std::mem::take(&mut around))?);
+                children.push(node(leaves, child, slots, std::mem::take(&mut ancestors))?);
             }
             Node::Struct { at, field: Arc::clone(&structure.field), children }
         }
@@ -143,19 +147,19 @@ fn repeated(levels: RepeatedLevels) -> Result<(u8, Slots)> {
     Ok((narrow(levels.def_list)?, elements))
 }
 
-/// A level as the kernels of engines have it.
+/// A level in the width that the engines' kernels use.
 fn narrow(level: u16) -> Result<u8> {
     u8::try_from(level).map_err(|_| Error::file(FileErrorKind::Unsupported, "more than 255 levels"))
 }
 
-/// The array of a node, from what its leaves have taken.
+/// The array of a node, from its leaves.
 fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
     match node {
         Node::Leaf(leaf) => leaves.array(*leaf),
         Node::Struct { at, field, children } => {
             let children =
                 children.iter().map(|child| array(leaves, child)).collect::<Result<Vec<_>>>()?;
-            let (nulls, _) = leaves.around(*at);
+            let (nulls, _) = leaves.ancestor(*at);
             let nulls = nulls.filter(|_| field.is_nullable());
             let DataType::Struct(fields) = field.data_type() else { return Err(mistyped(field)) };
             let array = StructArray::try_new(fields.clone(), children, nulls);
@@ -163,9 +167,9 @@ fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
         }
         Node::List { at, kind, field, item } => {
             let values = array(leaves, item)?;
-            let (nulls, offsets) = leaves.around(*at);
+            let (nulls, offsets) = leaves.ancestor(*at);
             complete(&offsets, &values)?;
-            // Nulls that are only a parent's stay here: the items of one size are null there too.
+            // Nulls of a parent stay: fixed-size items are null there too.
             match kind {
                 ListKind::Fixed(size) => {
                     fixed(field, *size, &offsets, values, nulls, leaves.bytes_max())
@@ -175,7 +179,7 @@ fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
         }
         Node::Map { at, field, key, value } => {
             let (keys, values) = (array(leaves, key)?, array(leaves, value)?);
-            let (nulls, offsets) = leaves.around(*at);
+            let (nulls, offsets) = leaves.ancestor(*at);
             complete(&offsets, &keys)?;
             let DataType::Map(entries, sorted) = field.data_type() else {
                 return Err(mistyped(field));
@@ -193,7 +197,7 @@ fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
     }
 }
 
-/// Lists of a kind.
+/// Lists of one kind.
 fn list(
     kind: ListKind,
     field: &FieldRef,
@@ -245,7 +249,8 @@ fn views<O: OffsetSizeTrait>(
     Ok(Arc::new(list.map_err(unsound)?))
 }
 
-/// Lists of one size: Parquet stores nothing for one that is null, Arrow has `size` items for it too.
+/// Fixed-size lists: Parquet stores nothing for one that is null, Arrow has `size` items for it
+/// too.
 fn fixed(
     field: &FieldRef,
     size: i32,
@@ -266,13 +271,13 @@ fn fixed(
     let whole = usize::try_from(size).ok().and_then(|size| size.checked_mul(rows));
     let values = match whole {
         Some(whole) if whole == values.len() => values,
-        // A null list is of no bytes in the file, and of any size here.
+        // A null list has no bytes in the file, but any size in memory.
         Some(whole) if whole > bytes_max / (4 + item_bytes(&values)) => {
             let message = format!("{rows} lists of {size} items each: memory_bytes_max is less");
             return Err(Error::file(FileErrorKind::Limit, message));
         }
         Some(whole) if u32::try_from(whole).is_ok() => {
-            // Bounded: by the bytes that the batch may come to, see above.
+            // Bounded: by the maximum bytes of a batch, see above.
             let mut places = UInt32Builder::with_capacity(whole);
             for (row, &start) in offsets.iter().take(rows).enumerate() {
                 for at in 0..size {
@@ -288,7 +293,7 @@ fn fixed(
     Ok(Arc::new(list.map_err(unsound)?))
 }
 
-/// Bytes of an item on average, and what a null takes at least.
+/// Average bytes of an item, at least those of a null.
 fn item_bytes(values: &ArrayRef) -> usize {
     let width = match values.data_type() {
         DataType::FixedSizeBinary(width) => usize::try_from(*width).unwrap_or(0),
@@ -300,7 +305,7 @@ fn item_bytes(values: &ArrayRef) -> usize {
     width.max(1)
 }
 
-/// Holds the items that one leaf has counted against the array that another may have made.
+/// Checks the number of items that one leaf has counted against the array of another.
 fn complete(offsets: &ScalarBuffer<i32>, values: &ArrayRef) -> Result<()> {
     let items = offsets.last().copied().unwrap_or(0);
     if usize::try_from(items) == Ok(values.len()) {
@@ -318,7 +323,7 @@ fn corrupt(message: impl Into<String>) -> Error {
     Error::file(FileErrorKind::Corrupt, message)
 }
 
-/// The columns of a field that do not fit one another.
+/// The error for columns of a field that do not match each other.
 fn unsound(error: ArrowError) -> Error {
     corrupt(error.to_string())
 }

@@ -45,9 +45,9 @@ pub enum Columns {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Columns to read, in this order; none: all. A dotted path names a column and all that is inside of it
-    /// (`a`, `a.b`); the names that Parquet puts between a list or map and its parts (`list.element`,
-    /// `key_value.key`) may be there or not.
+    /// Columns to read, in this order; `None`: all. A dotted path names a column and all that is
+    /// inside of it (`a`, `a.b`); the names that Parquet puts between a list or map and its parts
+    /// (`list.element`, `key_value.key`) are optional.
     pub columns: Option<Vec<String>>,
     /// Follow the Arrow schema that a writer has put into the file. Default true.
     pub arrow_schema: bool,
@@ -57,9 +57,9 @@ pub struct ReadOptions {
     pub strings: StringForm,
     /// The form of lists.
     pub lists: ListForm,
-    /// The unit of all timestamps; none: as the file says, nanoseconds for INT96.
+    /// The unit of all timestamps; `None`: as the file says, nanoseconds for INT96.
     pub timestamp_unit: Option<TimeUnit>,
-    /// Hold pages to their checksums. Default false.
+    /// Verify the checksums of pages. Default false.
     pub verify_checksums: bool,
 }
 
@@ -78,49 +78,49 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// These options for only some columns.
+    /// Sets the columns to read.
     #[must_use]
     pub fn with_columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(columns.into_iter().map(Into::into).collect());
         self
     }
 
-    /// These options, following the Arrow schema in the file or not.
+    /// Sets whether the Arrow schema in the file is followed.
     #[must_use]
     pub fn with_arrow_schema(mut self, follow: bool) -> Self {
         self.arrow_schema = follow;
         self
     }
 
-    /// These options with some columns as dictionaries.
+    /// Sets the columns that become dictionaries.
     #[must_use]
     pub fn with_dictionary(mut self, columns: Columns) -> Self {
         self.dictionary = columns;
         self
     }
 
-    /// These options with another form of strings.
+    /// Sets the form of strings and binary values.
     #[must_use]
     pub fn with_strings(mut self, form: StringForm) -> Self {
         self.strings = form;
         self
     }
 
-    /// These options with another form of lists.
+    /// Sets the form of lists.
     #[must_use]
     pub fn with_lists(mut self, form: ListForm) -> Self {
         self.lists = form;
         self
     }
 
-    /// These options with one unit for all timestamps.
+    /// Sets one unit for all timestamps.
     #[must_use]
     pub fn with_timestamp_unit(mut self, unit: TimeUnit) -> Self {
         self.timestamp_unit = Some(unit);
         self
     }
 
-    /// These options, holding pages to their checksums or not.
+    /// Sets whether the checksums of pages are verified.
     #[must_use]
     pub fn with_verify_checksums(mut self, verify: bool) -> Self {
         self.verify_checksums = verify;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The page cursor: a column chunk's bytes → its pages, one at a time.
 //!
-//! Four stages of the page pipeline stand here: the *ingester* asks the file for the chunk's bytes, the *aligner*
-//! finds where header, levels and values begin, the *metadata interpreter* (`header`) reads the header, the
-//! *decompressor* (`codec`) undoes the compression. Levels and values stay encoded; an engine decodes
-//! them. A page lives until the next one is asked for, in the file's own bytes or in one buffer that all
-//! pages share. Of a file that is not in memory a window is read: a page, or as many small ones as it holds.
+//! Four stages of the page pipeline are here: the *ingester* reads the chunk's bytes, the *aligner*
+//! finds where header, levels and values begin, the *metadata interpreter* (`header`) reads the
+//! header, the *decompressor* (`codec`) undoes the compression. Levels and values stay encoded; an
+//! engine decodes them. A page is valid until the next one is requested; it is in the file's own
+//! bytes or in one buffer that all pages share. A file that is not in memory is read by windows: a
+//! page, or several small ones.
 
 mod old;
 mod packed;
@@ -28,28 +29,28 @@ use crate::thrift::ThriftError;
 pub use old::corrected_chunk;
 pub use packed::PackedPage;
 
-/// Bytes of a window over small pages, and of the first one over any: a part of a core's own cache.
+/// Bytes of a window over small pages, and of the first window: a part of a core's own cache.
 const WINDOW_BYTES: usize = if cfg!(test) { 256 } else { 128 << 10 };
 
-/// Bytes behind a page that are read with it, for the header of the next one, and for kernels that load more
-/// than they use.
+/// Bytes after a page that are read with it, for the header of the next one, and for kernels that
+/// load more than they use.
 const NEXT_HEADER_BYTES: usize = if cfg!(test) { 16 } else { 512 };
 
-/// Bytes of a header at most, statistics included.
+/// Maximum bytes of a header, statistics included.
 const HEADER_BYTES_MAX: usize = if cfg!(test) { 2048 } else { 16 << 20 };
 
-/// Bytes of a page up to which the next one is asked for as a whole.
-const ASK_BYTES_MAX: usize = 4 << 10;
+/// Maximum bytes of a page that is prefetched as a whole.
+const PREFETCH_BYTES_MAX: usize = 4 << 10;
 
-/// Bytes of values from which on it pays to leave them in the file until they are read into place.
+/// Minimum bytes of values that are left in the file and read directly into the array.
 const LEAVE_BYTES_MIN: usize = if cfg!(test) { 512 } else { 32 << 10 };
 
 /// The encoded levels of one kind of a data page.
 #[derive(Debug, Clone, Copy)]
 pub struct Levels<'a> {
-    /// The runs, without the length before them. Empty where `max` is 0: there are no levels then.
+    /// The runs, without their length prefix. Empty where `max` is 0: there are no levels then.
     pub bytes: &'a [u8],
-    /// `bytes` and what may be read behind it, whose values do not matter.
+    /// `bytes` and the readable bytes after it, whose values do not matter.
     pub readable: &'a [u8],
     /// How they are encoded.
     pub encoding: LevelEncoding,
@@ -58,7 +59,7 @@ pub struct Levels<'a> {
 }
 
 impl Levels<'_> {
-    /// No levels, all being 0.
+    /// No levels: all are 0.
     pub fn none() -> Self {
         Self { bytes: &[], readable: &[], encoding: LevelEncoding::Rle, max: 0 }
     }
@@ -91,13 +92,14 @@ pub struct DataPage<'a> {
     pub def: Levels<'a>,
     /// The encoded values.
     pub values: &'a [u8],
-    /// `values` and what may be read behind it (128 bytes if the file has them), whose values do not
+    /// `values` and the readable bytes after it (128 if the file has them), whose values do not
     /// matter.
     pub readable: &'a [u8],
     /// The file's bytes, of which `values` is a part: for decoding without a copy
     /// (`shared.slice_ref(values)`). None where the values were decompressed.
     pub shared: Option<&'a Bytes>,
-    /// Where the values are, if they were left in the file ([`Pages::leave_values`]); `values` is empty then.
+    /// Where the values are, if they were left in the file ([`Pages::leave_values`]); `values` is
+    /// empty then.
     pub stored: Option<Stored<'a>>,
 }
 
@@ -114,7 +116,7 @@ impl Stored<'_> {
     /// Appends `count` numbers, stored as they are in memory, from byte `at` of the values on.
     ///
     /// # Errors
-    /// Fewer values than that, or what the system says.
+    /// Fewer values than that, or an I/O error.
     pub fn read<T: ArrowNativeType>(
         &self,
         at: usize,
@@ -146,7 +148,7 @@ pub struct DictionaryPage<'a> {
     pub count: usize,
     /// The entries, always PLAIN.
     pub values: &'a [u8],
-    /// `values` and what may be read behind it, whose values do not matter.
+    /// `values` and the readable bytes after it, whose values do not matter.
     pub readable: &'a [u8],
     /// As in [`DataPage::shared`].
     pub shared: Option<&'a Bytes>,
@@ -186,7 +188,7 @@ pub struct Pages {
     file: File,
     row_group: usize,
     leaf: usize,
-    /// The bytes from `base` on that are here.
+    /// The bytes in memory, from `base` on.
     bytes: Bytes,
     /// Where `bytes` starts in the file.
     base: u64,
@@ -195,11 +197,11 @@ pub struct Pages {
     /// Where the chunk ends in the file.
     end: u64,
     compressed: bool,
-    /// Whether pages of version 2 are, whatever their headers say.
+    /// Whether pages of version 2 are compressed, whatever their headers say.
     compressed_always: bool,
     max_def: u16,
     max_rep: u16,
-    /// Values that data pages still owe; none after a seek, when nobody knows.
+    /// Values still expected from data pages; `None` after a seek, when that is unknown.
     owed: Option<usize>,
     /// Number of the next page.
     ordinal: usize,
@@ -213,7 +215,8 @@ pub struct Pages {
     leave_values: bool,
     page_bytes_max: usize,
     buffers: PageBuffers,
-    /// What the page in `buffers` has taken of what all columns have; none: it is bounded by itself.
+    /// The memory of the page in `buffers`, as part of the columns' budget; `None`: only the page
+    /// itself is limited.
     share: Option<Share>,
 }
 
@@ -221,8 +224,8 @@ impl Pages {
     /// A cursor at the start of a column chunk.
     ///
     /// # Errors
-    /// A chunk that the file does not have, is encrypted, compressed by a codec that is not known, or not
-    /// where its metadata says.
+    /// A chunk that the file does not have, is encrypted, compressed by a codec that is not known,
+    /// or not where its metadata says.
     pub fn new(file: &File, row_group: usize, leaf: usize) -> Result<Self> {
         Self::with_buffers(file, row_group, leaf, PageBuffers::default())
     }
@@ -278,7 +281,7 @@ impl Pages {
         })
     }
 
-    /// Holds pages that have a checksum to it.
+    /// Verifies the checksums of pages that have one.
     #[must_use]
     pub fn verify_checksums(mut self, verify: bool) -> Self {
         self.verify_checksums = verify;
@@ -292,28 +295,28 @@ impl Pages {
         self
     }
 
-    /// Leaves values where they are if they are PLAIN, nothing but values, and not in memory: the caller reads
-    /// them into their place ([`DataPage::stored`]).
+    /// Leaves values in the file if they are PLAIN, without levels, and not in memory: the caller
+    /// reads them into its buffer ([`DataPage::stored`]).
     #[must_use]
     pub fn leave_values(mut self, leave: bool) -> Self {
         self.leave_values = leave;
         self
     }
 
-    /// The buffers, for the next cursor: this one has read its last page.
+    /// Takes the buffers for the next cursor: this one has read its last page.
     pub fn take_buffers(&mut self) -> PageBuffers {
         self.current = None;
         std::mem::take(&mut self.buffers)
     }
 
-    /// Number of the page that comes next, from 0, the dictionary included (after [`Pages::seek`]: counted
-    /// from there).
+    /// Number of the page that comes next, from 0, the dictionary included (after [`Pages::seek`]:
+    /// counted from there).
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
 
-    /// Goes to the page whose header stands at `offset` in the file, as an offset index says. From here on
-    /// the chunk ends where its bytes end, whatever number of values its metadata claims.
+    /// Goes to the page whose header is at `offset` in the file, as an offset index says. From then
+    /// on the chunk ends where its bytes end, whatever its metadata says of values.
     pub fn seek(&mut self, offset: u64) {
         self.base = offset;
         self.bytes = Bytes::new();
@@ -323,10 +326,10 @@ impl Pages {
         self.owed = None;
     }
 
-    /// What the next page's header says; none at the end of the chunk.
+    /// What the next page's header says; `None` at the end of the chunk.
     ///
     /// # Errors
-    /// A header that is not one, or that contradicts the chunk.
+    /// A malformed header, or one that contradicts the chunk.
     pub fn peek(&mut self) -> Result<Option<PageInfo>> {
         let header = self.header().map_err(|error| self.place(error))?;
         Ok(header.map(|header| PageInfo {
@@ -340,7 +343,7 @@ impl Pages {
         }))
     }
 
-    /// Passes over the next page, without reading it.
+    /// Skips the next page, without reading it.
     ///
     /// # Errors
     /// As [`Pages::peek`].
@@ -351,10 +354,10 @@ impl Pages {
         Ok(())
     }
 
-    /// The next page; none at the end of the chunk.
+    /// The next page; `None` at the end of the chunk.
     ///
     /// # Errors
-    /// A page that is not sound: header, checksum, compression, lengths.
+    /// A page that is malformed: header, checksum, compression, lengths.
     // Not an iterator: a page borrows the cursor.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Page<'_>>> {
@@ -362,13 +365,13 @@ impl Pages {
         Ok(self.current())
     }
 
-    /// Goes to the next page, which is [`Pages::current`] then; says whether there is one.
+    /// Goes to the next page, which is [`Pages::current`] then; returns whether there is one.
     ///
     /// # Errors
     /// As [`Pages::next`].
     #[inline]
     pub fn advance(&mut self) -> Result<bool> {
-        // A page that is returned would be borrowed in the error's branch too: so there are numbers first.
+        // Returning the page here would borrow it in the error's branch too; hence the two steps.
         self.current = match self.read() {
             Ok(found) => found,
             Err(error) => {
@@ -379,14 +382,14 @@ impl Pages {
         Ok(self.current.is_some())
     }
 
-    /// The page that [`Pages::next`] gave last, again; none before the first, at the end, and once the
-    /// page after it has been asked about.
+    /// The page that [`Pages::next`] returned last; `None` before the first, at the end, and once
+    /// the page after it has been requested.
     #[inline]
     pub fn current(&self) -> Option<Page<'_>> {
         self.current.as_ref().map(|found| self.page(found))
     }
 
-    /// Adds to an error where the page is that [`Pages::next`] gave last.
+    /// Adds to an error the position of the page that [`Pages::next`] returned last.
     pub fn place_current(&self, error: Error) -> Error {
         let page = self.ordinal.saturating_sub(1);
         self.file.place(error, self.row_group, self.leaf).at(|place| {
@@ -417,7 +420,7 @@ impl Pages {
         }
     }
 
-    /// The header of the next page that matters, checked against the bytes that are here.
+    /// The header of the next page that matters, checked against the bytes in memory.
     #[inline]
     fn header(&mut self) -> Result<Option<PageHeader>> {
         if self.header.is_some() {
@@ -438,7 +441,7 @@ impl Pages {
                         None => Ok(None),
                     };
                 }
-                // Behind a page that was passed over another one like it may come: its header is enough.
+                // A page like the skipped one may follow: its header is enough.
                 let passed = self.at > self.bytes.len();
                 self.fill(if passed { NEXT_HEADER_BYTES } else { WINDOW_BYTES })?;
             }
@@ -470,7 +473,7 @@ impl Pages {
                     continue;
                 }
                 PageKind::Dictionary if self.data_seen => {
-                    return Err(corrupt("a dictionary page behind a data page"));
+                    return Err(corrupt("a dictionary page after a data page"));
                 }
                 PageKind::Dictionary => {}
                 PageKind::DataV1 { .. } | PageKind::DataV2 { .. } => {
@@ -497,24 +500,25 @@ impl Pages {
         }
     }
 
-    /// Whether the chunk goes on behind the window, and can be read there.
+    /// Whether the chunk continues after the window, and can be read there.
     fn more(&self) -> bool {
         self.file.source().is_some() && self.base + (self.bytes.len() as u64) < self.end
     }
 
-    /// Begins a window at the next page: `wanted` bytes, or what the chunk has; all of it if it is in memory.
+    /// Begins a window at the next page: `wanted` bytes, or what the chunk has; all of it if it is
+    /// in memory.
     fn fill(&mut self, wanted: usize) -> Result<()> {
         let offset = self.offset();
         let bytes_max = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
         self.current = None;
-        // Its memory is still in the cache, and the next window may have it.
+        // Its memory is still in the cache, and the next window may reuse it.
         self.bytes = Bytes::new();
         (self.base, self.at) = (offset, 0);
         self.bytes = self.file.slice_from(offset, wanted, bytes_max)?;
         Ok(())
     }
 
-    /// Sees to it that the page of `header`, which is the next one, is in the window.
+    /// Ensures that the page of `header`, which is the next one, is in the window.
     #[inline]
     fn load(&mut self, header: &PageHeader) -> Result<()> {
         let page = header.header_bytes + header.compressed_bytes;
@@ -539,7 +543,7 @@ impl Pages {
         )
     }
 
-    /// Whether the page of `header` is nothing but plain values that may stay where they are.
+    /// Whether the page of `header` is only plain values, which may stay in the file.
     #[inline]
     fn stays(&self, header: &PageHeader) -> bool {
         let behind = self.bytes.len() - self.at;
@@ -560,7 +564,7 @@ impl Pages {
             && !(self.verify_checksums && header.crc.is_some())
     }
 
-    /// Moves behind the page of `header`.
+    /// Moves past the page of `header`.
     #[inline]
     fn pass(&mut self, header: &PageHeader) {
         self.at += header.header_bytes + header.compressed_bytes;
@@ -568,7 +572,7 @@ impl Pages {
         self.header = None;
         if header.kind != PageKind::Dictionary {
             self.data_seen = true;
-            // Held against each other when the header was read.
+            // Checked against each other when the header was read.
             self.owed = self.owed.map(|owed| owed - header.count);
         }
     }
@@ -598,14 +602,16 @@ impl Pages {
         };
         let cuts = Cuts::find(&header, body, self.max_rep, self.max_def)?;
         self.pass(&header);
-        if header.compressed_bytes <= ASK_BYTES_MAX {
-            // The page after this one is about as long, and no walk through this one gets the CPU to fetch it.
+        if header.compressed_bytes <= PREFETCH_BYTES_MAX {
+            // The page after this one is about as long, and reading this one does not make the CPU
+            // fetch it.
             prefetch(&self.bytes, self.at, header.compressed_bytes + header.header_bytes);
         }
         Ok(Some(Found { header, cuts, buffer, start, end }))
     }
 
-    /// Gets the page of `header`, which is the next one, and holds it to its checksum and to what it says of levels.
+    /// Reads the page of `header`, which is the next one, and checks its checksum and the lengths
+    /// of its levels.
     #[inline]
     fn body(&mut self, header: &PageHeader) -> Result<Body> {
         self.load(header)?;
@@ -622,7 +628,7 @@ impl Pages {
                 ));
             }
         }
-        // Levels of a v2 page stand before the compressed part, as they are.
+        // Levels of a v2 page precede the compressed part, as they are.
         let (levels, compressed) = match header.kind {
             PageKind::DataV2 { definition_bytes, repetition_bytes, compressed, .. } => {
                 let levels = definition_bytes.saturating_add(repetition_bytes);
@@ -639,7 +645,7 @@ impl Pages {
         Ok(Body { start, end, levels, compressed })
     }
 
-    /// Decompresses `bytes[start + levels..end]` behind a copy of the levels.
+    /// Decompresses `bytes[start + levels..end]` after a copy of the levels.
     fn decompress(&mut self, start: usize, end: usize, levels: usize, bytes: usize) -> Result<()> {
         self.may_become(end - start - levels, levels, bytes)?;
         let input = &self.bytes[start + levels..end];
@@ -647,7 +653,7 @@ impl Pages {
         if let Some(share) = &mut self.share {
             share.grow(bytes)?;
         }
-        // Bounded: by what so many compressed bytes may become, and by the share.
+        // Bounded: by what that many compressed bytes may become, and by the share.
         self.buffers.reserve(bytes);
         self.buffers.output_mut()[..levels].copy_from_slice(&self.bytes[start..start + levels]);
         if values > 0 {
@@ -656,13 +662,13 @@ impl Pages {
         Ok(())
     }
 
-    /// Whether `input` compressed bytes may become a page of `bytes`, levels before them included.
+    /// Whether `input` compressed bytes may become a page of `bytes`, which include the levels.
     fn may_become(&self, input: usize, levels: usize, bytes: usize) -> Result<()> {
         if bytes > self.page_bytes_max {
             return Err(self.too_large(bytes));
         }
         let values = bytes - levels;
-        // A page of nulls only: some writers compress the nothing, some leave it out.
+        // A page of nulls only: some writers compress zero bytes, some write none.
         if values > 0 && !self.buffers.plausible(input, values) {
             return Err(corrupt(format!(
                 "{input} bytes cannot decompress to the {values} that the page's header says"
@@ -749,11 +755,11 @@ struct Body {
 enum Buffer {
     File,
     Own,
-    /// Still in the file.
+    /// In the file, not read.
     Away,
 }
 
-/// A page that has been read, in numbers.
+/// Positions of a page that has been read.
 #[derive(Debug)]
 struct Found {
     header: PageHeader,
@@ -774,7 +780,7 @@ struct Cuts {
 }
 
 impl Cuts {
-    /// Of a page without levels.
+    /// A page without levels.
     fn none() -> Self {
         let rle = LevelEncoding::Rle;
         Self { rep: (0, 0), def: (0, 0), values: 0, rep_encoding: rle, def_encoding: rle }
@@ -797,7 +803,7 @@ impl Cuts {
                     cuts.values = cuts.def.1;
                 }
             }
-            // Their sum has been held against the body.
+            // Their sum was checked against the body.
             PageKind::DataV2 { definition_bytes, repetition_bytes, .. } => {
                 cuts.rep = (0, repetition_bytes);
                 cuts.def = (repetition_bytes, repetition_bytes + definition_bytes);
@@ -809,7 +815,8 @@ impl Cuts {
     }
 }
 
-/// The levels of a v1 page that begin at `at`: behind their length, or as long as their number says.
+/// The levels of a v1 page that begin at `at`: after their length (RLE), or of the length that
+/// follows from their number (BIT_PACKED).
 fn v1_levels(
     body: &[u8],
     at: usize,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan of a reading: a tree of columns with Arrow's types on one side and Parquet's levels on the other.
+//! The plan of a reading: a tree of columns with Arrow's types on one side and Parquet's levels on
+//! the other.
 //!
 //! It is data: an engine decodes by it, a person can print it. `schema` makes it.
 
@@ -17,25 +18,25 @@ use crate::schema;
 /// How a stored value becomes one of the Arrow type. A dictionary column converts its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conversion {
-    /// The bits are those of the Arrow type: numbers of the same width, byte arrays of any form (text has
-    /// to be UTF-8), FIXED_LEN_BYTE_ARRAY as fixed-size binary or, of two bytes, float16.
+    /// The bits are those of the Arrow type: numbers of the same width, byte arrays of any form
+    /// (text has to be UTF-8), FIXED_LEN_BYTE_ARRAY as fixed-size binary or, of two bytes, float16.
     AsStored,
     /// INT32 as an integer of 8 or 16 bits: the low bytes count.
     Narrow,
-    /// INT32 or INT64 times this, in 64 bits; what does not fit is an error.
+    /// INT32 or INT64 times this, in 64 bits; overflow is an error.
     Multiply(i64),
     /// INT64 divided by this, rounding down.
     Divide(i64),
     /// INT32 or INT64 as a decimal of another width: the sign is extended.
     IntegerToDecimal,
-    /// FIXED_LEN_BYTE_ARRAY or BYTE_ARRAY, big-endian two's complement, as a decimal; what does not fit is
+    /// FIXED_LEN_BYTE_ARRAY or BYTE_ARRAY, big-endian two's complement, as a decimal; overflow is
     /// an error.
     BytesToDecimal,
     /// INT96 (nanoseconds of the day, Julian day) as a timestamp of this unit, rounding down.
     Int96(TimeUnit),
     /// FIXED_LEN_BYTE_ARRAY of 12 bytes (months, days, milliseconds; little-endian) as an interval.
     Interval,
-    /// Nothing is stored but nulls.
+    /// Only nulls are stored.
     Null,
 }
 
@@ -54,7 +55,7 @@ pub struct Leaf {
     pub type_bytes: usize,
     /// How stored values become those of the Arrow type.
     pub conversion: Conversion,
-    /// Definition level of a value that is there.
+    /// Definition level of a present value.
     pub max_def: u16,
     /// Highest repetition level.
     pub max_rep: u16,
@@ -71,7 +72,7 @@ pub enum ListKind {
     View,
     /// Offsets and sizes of 64 bits.
     LargeView,
-    /// So many items in each; another number in a list that is not null is an error.
+    /// This many items in each; another number in a list that is not null is an error.
     Fixed(i32),
 }
 
@@ -101,11 +102,11 @@ pub struct Map {
     pub levels: RepeatedLevels,
 }
 
-/// The levels of something that repeats.
+/// The levels of a repeated field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepeatedLevels {
-    /// Definition level from which the list is there, empty at least; below it is null (or a parent is
-    /// null or empty).
+    /// Definition level from which the list is there, empty at least; below it is null (or a parent
+    /// is null or empty).
     pub def_list: u16,
     /// Definition level from which an item is there (it may be null): `def_list + 1`.
     pub def_item: u16,
@@ -215,7 +216,7 @@ impl Column {
     }
 }
 
-/// What is read of a file, and as what.
+/// What is read of a file, and as which types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadPlan {
     /// A column for each field of `schema`.
@@ -248,7 +249,7 @@ impl ReadPlan {
     }
 }
 
-/// A line for each column: Arrow's name and type, Parquet's column, physical type and levels.
+/// One line per column: Arrow's name and type, Parquet's column, physical type and levels.
 impl fmt::Display for ReadPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fields.iter().try_for_each(|column| column.explain(f, 0))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Conditions on rows: `fare > 10 and (zone = 'A' or zone is null)`.
 //!
-//! A condition is text or a tree; it knows no file. [`Filter`](crate::Filter) gives it a file's columns and
-//! types. Its logic has three values, as SQL's: a comparison with null is neither true nor
-//! false, and a row stays only where the whole is true.
+//! A condition is text or a tree, independent of a file. [`Filter`](crate::Filter) binds it to a
+//! file's columns and types. Its logic has three values, as SQL's: a comparison with null is
+//! neither true nor false, and a row is kept only where the whole condition is true.
 
 mod parse;
 
@@ -42,7 +42,7 @@ impl Comparison {
     }
 }
 
-/// A value as it is written; the column says what type it has.
+/// A literal; the column determines its type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Literal {
     /// `12`, `-0.5`, `1e9`
@@ -62,7 +62,7 @@ pub enum Predicate {
     Compare {
         /// Path of the column, dotted.
         column: String,
-        /// How they are compared.
+        /// The operator.
         comparison: Comparison,
         /// The value.
         value: Literal,
@@ -85,8 +85,8 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// Reads a condition. Words are not case-sensitive: `and`, `or`, `not`, `in`, `between`, `is`, `null`,
-    /// `true`, `false`. A column whose name is not a word stands in `"` or backquotes.
+    /// Reads a condition. Words are not case-sensitive: `and`, `or`, `not`, `in`, `between`, `is`,
+    /// `null`, `true`, `false`. A column whose name is not a word is quoted with `"` or backquotes.
     ///
     /// # Errors
     /// Text that is not a condition; the message says where.
@@ -99,7 +99,7 @@ impl Predicate {
         Self::Compare { column: column.into(), comparison, value }
     }
 
-    /// Paths of the columns that are looked at, each once, in order.
+    /// Paths of the columns in the condition, each once, in order.
     pub fn columns(&self) -> Vec<&str> {
         let mut columns = Vec::new();
         self.collect(&mut columns);
@@ -136,7 +136,7 @@ impl fmt::Display for Literal {
     }
 }
 
-/// In the form that [`Predicate::parse`] reads.
+/// Writes the form that [`Predicate::parse`] reads.
 impl fmt::Display for Predicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |column: &str| format!("\"{}\"", column.replace('"', "\"\""));

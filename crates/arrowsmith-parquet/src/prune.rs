@@ -2,8 +2,8 @@
 //! Which rows of a row group may match a condition, before any page is read.
 //!
 //! For each test: the chunk's statistics, its bloom filter, the bounds of its pages; for the whole
-//! condition: sets of rows that may be true and that may be false, joined as the condition says. An
-//! index that is missing or broken only means that more is read.
+//! condition: sets of rows that may be true and that may be false, joined as the condition says. If
+//! an index is missing or malformed, more is read.
 
 mod bounds;
 
@@ -20,10 +20,11 @@ use crate::plan::{Conversion, Leaf, Physical};
 use crate::predicate::Comparison;
 use bounds::{Bounds, Verdict};
 
-/// Largest bloom filter that is read, in bytes: more is no gain over the pages.
+/// Maximum size of a bloom filter that is read, in bytes: a larger one saves nothing over reading
+/// the pages.
 const BLOOM_BYTES_MAX: i32 = 16 << 20;
 
-/// Rows of a row group: ranges in rising order that neither overlap nor touch.
+/// Rows of a row group: ranges in ascending order that neither overlap nor touch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowSelection {
     ranges: Vec<Range<usize>>,
@@ -35,7 +36,7 @@ impl RowSelection {
         Self::from_ranges(std::iter::once(0..rows))
     }
 
-    /// These ranges, in any order; empty ones are left out, others joined where they meet.
+    /// These ranges, in any order; empty ones are dropped, adjacent ones merged.
     pub fn from_ranges(ranges: impl IntoIterator<Item = Range<usize>>) -> Self {
         let mut sorted: Vec<_> = ranges.into_iter().filter(|range| !range.is_empty()).collect();
         sorted.sort_by_key(|range| range.start);
@@ -115,7 +116,7 @@ fn sets(node: &Node, file: &File, row_group: usize, rows: usize) -> Sets {
     match node {
         Node::Test(target, test) => test_sets(target, test, file, row_group, rows),
         Node::And(parts) => parts.iter().fold(Sets { yes: all(), no: none() }, |both, part| {
-            // What no row can be any more needs no further index.
+            // Once no row can match, no further index is needed.
             if both.yes.is_empty() {
                 return Sets { no: all(), ..both };
             }
@@ -161,7 +162,7 @@ fn leaf_index(target: &Target) -> usize {
     target.leaf.as_ref().map_or(usize::MAX, |leaf| leaf.index)
 }
 
-/// The rows by the bounds of the chunk's pages; none where there are no sound ones.
+/// The rows by the bounds of the chunk's pages; `None` if there are no valid ones.
 fn by_pages(leaf: &Leaf, test: &Test, file: &File, row_group: usize) -> Option<Sets> {
     let order = file.metadata().file_metadata().column_order(leaf.index);
     let index = column_index(file, row_group, leaf.index).ok()??;
@@ -212,8 +213,8 @@ fn excluded_by_bloom(leaf: &Leaf, test: &Test, file: &File, row_group: usize) ->
     read().is_some_and(|filter| filter.num_blocks() > 0 && !filter.check(stored.as_slice()))
 }
 
-/// A value as it is stored, in the bytes that bloom filters hash; none where several stored values are
-/// equal to it, or it is not known which.
+/// A value as it is stored, in the bytes that bloom filters hash; `None` where several stored
+/// values are equal to it, or the stored value is unknown.
 fn stored_bytes(leaf: &Leaf, key: &Key) -> Option<Vec<u8>> {
     match (leaf.physical, leaf.conversion, key) {
         (

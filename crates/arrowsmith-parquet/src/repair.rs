@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Footers that the `parquet` crate refuses for things that do not matter, and that all other readers read:
+//! Repairs footers that the `parquet` crate rejects for details that do not matter, and that all
+//! other readers read:
 //!
-//! - a converted type beyond those that the format defines (old writers marked columns of nulls by one);
-//! - fields whose number was somebody's own before the format gave it to something else;
-//! - a column or group, the root too, that does not say how it repeats: it is there once;
-//! - a converted type beside a logical type that says nothing of it, as intervals have it, which have no logical
-//!   type of their own.
+//! - a converted type beyond those that the format defines (old writers marked columns of nulls by
+//!   one);
+//! - fields of private extensions whose number the format later assigned to something else;
+//! - a column or group, the root too, without a repetition type: it is read as required;
+//! - a converted type beside a logical type without meaning, as intervals have it, which have no
+//!   logical type of their own.
 //!
-//! It writes the metadata anew, without them, and copies everything else.
+//! It rewrites the metadata without them, and copies everything else.
 
 use crate::thrift::{I32, I64, LIST, Reader, STRUCT, ThriftError, zigzag};
 
-/// What of a structure is looked at: the numbers of fields, the types that they have in the format, and what
-/// they hold. Fields of other numbers are copied, those of another type left out.
+/// The fields of a structure that are examined: their number, their type in the format, and what
+/// they hold. Fields of other numbers are copied, those of another type omitted.
 type Shape = &'static [(i16, u8, Inside)];
 
 /// What a field holds.
 #[derive(Clone, Copy)]
 enum Inside {
-    /// Nothing that is looked at.
+    /// Not examined.
     Anything,
     /// A structure, or a list of them.
     Shape(Shape),
@@ -29,7 +31,7 @@ enum Inside {
 const FILE_METADATA: Shape = &[(2, LIST, Inside::Schema), (4, LIST, Inside::Shape(ROW_GROUP))];
 const ROW_GROUP: Shape = &[(1, LIST, Inside::Shape(COLUMN_CHUNK))];
 const COLUMN_CHUNK: Shape = &[(3, STRUCT, Inside::Shape(COLUMN_METADATA))];
-/// Where a bloom filter is, its length, and the statistics of sizes: the fields that came last.
+/// The offset and length of a bloom filter, and the size statistics: the newest fields.
 const COLUMN_METADATA: Shape =
     &[(14, I64, Inside::Anything), (15, I32, Inside::Anything), (16, STRUCT, Inside::Anything)];
 
@@ -50,13 +52,14 @@ const UNKNOWN: [u8; 3] = [11 << 4 | STRUCT, 0, 0];
 /// REQUIRED, the first of the repetition types.
 const REQUIRED: u8 = 0;
 
-/// Whether an alternative of `LogicalType` says what values are: 9 was kept for intervals and never given, 11 is
-/// UNKNOWN.
+/// Whether an alternative of `LogicalType` has a meaning: 9 was reserved for intervals and never
+/// assigned, 11 is UNKNOWN.
 fn says_something(alternative: i16) -> bool {
     matches!(alternative, 1..=8 | 10 | 12..=18)
 }
 
-/// `FileMetaData` without what the crate stumbles over; none if there is nothing to repair, or it is not one.
+/// `FileMetaData` without what the crate rejects; `None` if there is nothing to repair, or it is
+/// malformed.
 pub(crate) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len());
     let found = structure(bytes, &mut Reader::new(bytes), FILE_METADATA, &mut out);
@@ -64,7 +67,7 @@ pub(crate) fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Copies a structure; says whether something was left out. It goes no deeper than the shapes do.
+/// Copies a structure; returns whether something was omitted. It goes no deeper than the shapes do.
 fn structure(
     bytes: &[u8],
     reader: &mut Reader<'_>,
@@ -108,7 +111,7 @@ fn structure(
     Ok(found)
 }
 
-/// Copies a `SchemaElement`; says whether something was left out.
+/// Copies a `SchemaElement`; returns whether something was omitted.
 fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<bool, ThriftError> {
     let (mut last, mut written) = (0, 0);
     let (mut unknown, mut logical, mut found) = (None, false, false);
@@ -155,11 +158,11 @@ fn element(bytes: &[u8], reader: &mut Reader<'_>, out: &mut Vec<u8>) -> Result<b
     Ok(found || unknown.is_some())
 }
 
-/// The head of a field behind field `last`.
+/// The header of a field that follows field `last`.
 fn field(number: i16, kind: u8, last: &mut i16, out: &mut Vec<u8>) -> Result<(), ThriftError> {
     match u8::try_from(number.saturating_sub(*last)) {
         Ok(step @ 1..=15) => out.push(step << 4 | kind),
-        // Somebody's own, far from the one before.
+        // A private extension, far from the previous number.
         _ => {
             out.push(kind);
             zigzag(number.into(), out);

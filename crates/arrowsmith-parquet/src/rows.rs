@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a row group has the rows that its metadata says, for readings that decode no column of it: whoever
-//! decodes one meets its pages, and finds out.
+//! Checks that a row group has as many rows as its metadata says, for readings that decode no
+//! column of it; decoding a column checks that by itself.
 
 use arrowsmith_core::{Error, FileErrorKind, Result};
 
 use crate::file::File;
 use crate::pages::Pages;
 
-/// Rows that are believed for each byte of a column chunk: more are counted.
+/// Rows per byte of a column chunk that are plausible without counting.
 const ROWS_PER_BYTE: u64 = 64;
 
-/// Rows that a row group may have of which no column chunk can be looked at.
+/// Maximum rows of a row group without a readable column chunk.
 const ROWS_UNSEEN_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
-/// The column whose pages have to be counted ([`count_rows`]) before the rows of a row group are believed; none
-/// where its bytes are enough for them.
+/// The column whose pages have to be counted ([`count_rows`]) before the rows of a row group are
+/// trusted; none where its bytes are enough for them.
 ///
 /// # Errors
-/// More rows than the row group's bytes can stand for.
+/// More rows than the row group's bytes can hold.
 pub fn uncounted_column(file: &File, row_group: usize) -> Result<Option<usize>> {
     let rows = file.row_group_rows(row_group)? as u64;
     let wrong = |message: String| {
@@ -33,7 +33,7 @@ pub fn uncounted_column(file: &File, row_group: usize) -> Result<Option<usize>> 
     let Some((leaf, range)) = shortest else {
         return match rows {
             0..=ROWS_UNSEEN_MAX => Ok(None),
-            _ => Err(wrong(format!("{rows} rows and no column to show for them"))),
+            _ => Err(wrong(format!("{rows} rows without a column"))),
         };
     };
     file.plausible_values(row_group, leaf)?;
@@ -46,10 +46,10 @@ pub fn uncounted_column(file: &File, row_group: usize) -> Result<Option<usize>> 
     Ok((rows / ROWS_PER_BYTE > range.end - range.start).then_some(leaf))
 }
 
-/// Goes over the headers of a column's pages, whose values have to be those that its metadata says.
+/// Reads the headers of a column's pages, and checks the number of values against the metadata.
 ///
 /// # Errors
-/// Fewer values, or pages that are not sound.
+/// Fewer values, or pages that are malformed.
 pub fn count_rows(file: &File, row_group: usize, leaf: usize) -> Result<()> {
     let mut pages = Pages::new(file, row_group, leaf)?;
     while pages.peek()?.is_some() {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Parquet schema → the plan: Arrow types, levels, and which leaves they come from.
 //!
-//! Lists and maps follow the specification's rules, with those for what was written before there were
-//! any. The Arrow schema in the file is advice: where it does not fit the Parquet schema, it does not
-//! count.
+//! Lists and maps follow the specification's rules, including those for backward compatibility. The
+//! Arrow schema in the file is a hint: where it does not match the Parquet schema, it is ignored.
 
 mod extension;
 mod hint;
@@ -70,14 +69,14 @@ fn matching<'a>(hints: &'a Fields, fields: &[Arc<Type>]) -> Option<&'a Fields> {
     same.then_some(hints)
 }
 
-/// Where in the tree a type stands.
+/// The position of a type in the tree.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     /// Definition level of its parent.
     def: u16,
     /// Repetition level of its parent.
     rep: u16,
-    /// What the Arrow schema says of it.
+    /// Its field in the Arrow schema.
     hint: Option<&'a Field>,
     /// Whether everything inside is read, selected or not.
     whole: bool,
@@ -93,7 +92,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// The column of a type; none if nothing in it is selected.
+    /// The column of a type; `None` if nothing in it is selected.
     fn column(&mut self, kind: &'a Type, place: Place<'_>) -> Result<Option<Column>> {
         self.path.push(kind.name());
         let column = self.column_inside(kind, place);
@@ -172,7 +171,7 @@ impl<'a> Builder<'a> {
         Ok(Some(Column::Struct(Struct { field, children, def: place.def })))
     }
 
-    /// A repeated type that no LIST is around: a list that is never null, of items that are never null.
+    /// A repeated type outside of a LIST: a list that is never null, of items that are never null.
     fn implicit_list(&mut self, kind: &'a Type, place: Place<'_>) -> Result<Option<Column>> {
         let levels = levels(&place);
         let item_hint = place.hint.and_then(|hint| list_item(hint.data_type()));
@@ -183,7 +182,7 @@ impl<'a> Builder<'a> {
             element: true,
             ..place
         };
-        // The path has this type's name already.
+        // The path includes this type's name already.
         let Some(item) = self.column_inside(kind, inside)? else { return Ok(None) };
         let list_kind = list_kind(place.hint, self.options.lists);
         let item = if item_hint.is_none() { without_id(item) } else { item };
@@ -316,8 +315,8 @@ fn levels(place: &Place<'_>) -> RepeatedLevels {
     RepeatedLevels { def_list: place.def, def_item: place.def + 1, rep_item: place.rep + 1 }
 }
 
-/// Whether the repeated group inside a LIST is the element itself, and not a group around the element:
-/// the specification's rules for backward compatibility.
+/// Whether the repeated group inside a LIST is the element itself, and not a group around the
+/// element: the specification's rules for backward compatibility.
 fn is_element(repeated: &Type, list_name: &str) -> bool {
     let [child] = repeated.get_fields() else { return true };
     let annotated = shape(repeated) != Shape::Struct;
@@ -360,7 +359,8 @@ fn list_type(kind: ListKind, item: &FieldRef) -> DataType {
     }
 }
 
-/// The Arrow field of a type: metadata from the hint if there is one, else the field's id and extension.
+/// The Arrow field of a type: metadata from the hint if there is one, else the field's id and
+/// extension.
 fn field(kind: &Type, data_type: DataType, nullable: bool, place: &Place<'_>) -> FieldRef {
     let metadata = match place.hint {
         Some(hint) => hint.metadata().clone(),
@@ -380,7 +380,7 @@ fn field(kind: &Type, data_type: DataType, nullable: bool, place: &Place<'_>) ->
     Arc::new(field.with_dict_is_ordered(ordered))
 }
 
-/// The items of a list that has the id itself have none.
+/// If a list has the id itself, its items have none.
 fn without_id(mut column: Column) -> Column {
     let field = match &mut column {
         Column::Leaf(leaf) => &mut leaf.field,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A reader of Thrift's compact protocol over a slice: it allocates nothing and copies nothing.
 //!
-//! It knows fields, integers, strings, lists and how to skip what nobody asks for; what the fields mean is
-//! for `header`, `footer` and `index`. Every length is held against the bytes that are left.
+//! It knows fields, integers, strings, lists and how to skip unused fields; `header`, `footer` and
+//! `index` know what the fields mean. Every length is checked against the bytes that are left.
 
 /// What is wrong with Thrift bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(crate) enum ThriftError {
     Truncated,
     /// The bytes are not the compact protocol, or a value is outside of its type.
     Malformed,
-    /// Structures inside structures, deeper than anyone writes.
+    /// Nested more deeply than any writer does.
     Depth,
 }
 
@@ -26,7 +26,7 @@ impl ThriftError {
     }
 }
 
-/// Types of the compact protocol, as they stand in field headers.
+/// Types of the compact protocol, by their code in field headers.
 pub(crate) const TRUE: u8 = 1;
 pub(crate) const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -41,7 +41,7 @@ const MAP: u8 = 11;
 pub(crate) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-/// Deepest nesting that [`Reader::skip`] follows. Parquet's own structures nest less than ten deep.
+/// Maximum nesting that [`Reader::skip`] follows. Parquet's own structures nest less than ten deep.
 const DEPTH_MAX: u32 = 32;
 
 type Result<T> = std::result::Result<T, ThriftError>;
@@ -125,8 +125,8 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// The next field of a structure: its number and type; none at the structure's end. `last` is the
-    /// number of the field before, 0 at the start.
+    /// The next field of a structure: its number and type; `None` at the structure's end. `last` is
+    /// the number of the field before, 0 at the start.
     #[inline]
     pub(crate) fn field(&mut self, last: &mut i16) -> Result<Option<(i16, u8)>> {
         let byte = self.byte()?;
@@ -143,8 +143,8 @@ impl<'a> Reader<'a> {
         Ok(Some((number, byte & 0x0f)))
     }
 
-    /// The head of a list: type and number of its elements. An element takes a byte at least, so that a
-    /// count beyond what is left is refused here.
+    /// The header of a list: type and number of its elements. An element takes at least one byte,
+    /// so a count beyond the remaining bytes is rejected here.
     pub(crate) fn list(&mut self) -> Result<(u8, usize)> {
         let byte = self.byte()?;
         let count = match byte >> 4 {
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         Ok(self.byte()? == TRUE)
     }
 
-    /// Passes over the value of a field.
+    /// Skips the value of a field.
     pub(crate) fn skip(&mut self, kind: u8) -> Result<()> {
         self.skip_nested(kind, 0)
     }

@@ -38,7 +38,7 @@ impl JsonDecoder {
         let ends_early = self.batch_bytes < bytes_max;
         let data = chunk.data();
         let at = (self.state.base + self.state.mark).min(data.len());
-        self.cut_back(rows);
+        self.truncate_rows(rows);
         self.reset = true;
         let before = Chunk { len: before_record(&data[..at], chunk.framing), ..chunk.clone() };
         let mut report = match self.within(bytes_max, &before) {
@@ -71,7 +71,7 @@ impl JsonDecoder {
                 report.left_out_key = report.left_out_key.or(said.left_out_key);
             }
             Err(refused) => {
-                self.cut_back(0);
+                self.truncate_rows(0);
                 let error = self.too_large(&refused, chunk, at, report.records);
                 if self.state.options.on_error == OnError::Fail {
                     return Err(error.into());

@@ -98,7 +98,7 @@ impl JsonDecoder {
         (self.state.mark, self.state.base) = (0, 0);
         let mut outcome = Run::new(self, chunk).chunk();
         if self.state.not_utf8 || !self.state.columns.validate_text() {
-            self.cut_back(rows);
+            self.truncate_rows(rows);
             self.state.careful = true;
             outcome = Run::new(self, chunk).chunk();
         }
@@ -106,7 +106,7 @@ impl JsonDecoder {
     }
 
     /// Removes the rows beyond the first `rows`.
-    pub(super) fn cut_back(&mut self, rows: usize) {
+    pub(super) fn truncate_rows(&mut self, rows: usize) {
         self.state.columns.truncate(&self.state.program, ROOT, rows);
         self.state.rows = rows;
     }
@@ -296,7 +296,7 @@ impl<'d, 'c> Run<'d, 'c> {
             let state = &mut self.decoder.state;
             state.not_utf8 |= !state.careful && !state.columns.validate_text();
             let rows = state.rows;
-            self.decoder.cut_back(rows);
+            self.decoder.truncate_rows(rows);
             if !clean && !progress.between && stop.pos + END_BYTES >= input.end() {
                 // A comma before the record was skipped.
                 self.after_record = false;

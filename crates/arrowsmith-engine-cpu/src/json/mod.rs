@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON → Arrow on one core. A record goes through `walk` (the loop over records) → `route` (keys,
-//! which `predict` expects and `keys` finds) →
-//! `convert` (values) → `build` (columns); `program` is the plan laid out for that, `decoder` drives it
-//! over chunks and settles what becomes of bad records, `capacity` of those that exceed the memory budget,
-//! `locate` says where a fault is.
+//! which `predict` expects and `keys` finds) → `convert` (values) → `build` (columns); `program` is
+//! the plan laid out for that, `decoder` drives it over chunks and handles bad records, `capacity`
+//! of those that exceed the memory budget, `locate` says where a fault is.
 
 mod build;
 mod capacity;

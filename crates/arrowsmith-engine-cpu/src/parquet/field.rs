@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One field of one row group: its leaves, page by page → one Arrow array a batch.
+//! One field of one row group: its leaves, page by page → one Arrow array per batch.
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
@@ -17,7 +17,7 @@ use super::{corrupt, values};
 pub struct ColumnOptions {
     /// The instruction set.
     pub level: Level,
-    /// Hold pages that have a checksum to it.
+    /// Verify the checksums of pages that have one.
     pub verify_checksums: bool,
 }
 
@@ -28,10 +28,10 @@ impl Default for ColumnOptions {
     }
 }
 
-/// Whether this engine decodes a column.
+/// Checks whether this engine decodes a column.
 ///
 /// # Errors
-/// Why not: what in it is not supported.
+/// [`Declined`] says what in it is not supported.
 pub fn check(column: &Column) -> Result<(), Declined> {
     decodes(column).map_err(|reason| Declined::new(column.field().name(), reason))
 }
@@ -65,8 +65,7 @@ impl ColumnDecoder for FieldDecoder {
     }
 }
 
-/// Rows that are decoded before anybody looks how large they have become, at most, where rows are
-/// not of one width.
+/// Maximum rows that are decoded between two checks of their size, where rows are not of one width.
 const STEP_ROWS: usize = 8192;
 
 /// Decodes one field of one row group, batch by batch.
@@ -78,11 +77,11 @@ pub struct FieldDecoder {
     range: usize,
     taken: usize,
     rows_left: usize,
-    /// Bytes of a row; none where rows are not of one width.
+    /// Bytes of a row; `None` where rows are not of one width.
     row_bytes: Option<usize>,
-    /// Rows to decode before looking how large they are: few at first, more when they are small.
+    /// Rows to decode before their size is checked: few at first, more when they are small.
     step: usize,
-    /// Whether an error has left the parts out of step.
+    /// Whether an error has left the leaves at different rows.
     failed: bool,
     place: (File, usize, usize),
 }
@@ -108,7 +107,7 @@ impl FieldDecoder {
         Self::of(&request, level)
     }
 
-    /// What a request asks for, with the memory that its column shares with others.
+    /// The decoder of a request, with the memory that its column shares with others.
     ///
     /// # Errors
     /// As [`FieldDecoder::new`].
@@ -154,13 +153,13 @@ impl FieldDecoder {
     /// The next `rows` selected rows, or as many as are left.
     ///
     /// # Errors
-    /// Pages that are not sound or hold what this engine does not decode, or more data than one
+    /// Pages that are malformed or hold what this engine does not decode, or more data than one
     /// array can have. After an error there are no more rows.
     pub fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         self.next_within(rows, usize::MAX)
     }
 
-    /// As [`FieldDecoder::next`], but fewer rows, at least one, where so many would take up much
+    /// As [`FieldDecoder::next`], but fewer rows, at least one, where `rows` would take up much
     /// more than `bytes_max` bytes.
     ///
     /// # Errors
@@ -212,7 +211,7 @@ impl FieldDecoder {
         Ok(array)
     }
 
-    /// Finds out how many rows to decode next, by what a row has come to lately.
+    /// Estimates how many rows to decode next, from the recent size of a row.
     fn measure(&mut self, row_bytes: usize, bytes_max: usize) {
         let longest = self.leaves.0.iter().map(LeafDecoder::slot_bytes_max).max().unwrap_or(0);
         let room =
@@ -235,7 +234,7 @@ impl Decoded {
         self.0.iter().map(LeafDecoder::bytes).sum()
     }
 
-    /// A part of the bytes that the batch may come to before that is an error.
+    /// A part of the bytes that the batch may still grow by before that is an error.
     fn bytes_left(&self) -> usize {
         self.0.first().map_or(usize::MAX, LeafDecoder::bytes_max) / 4 / self.0.len().max(1)
     }
@@ -250,7 +249,7 @@ impl Leaves for Decoded {
         self.0[leaf].array()
     }
 
-    fn around(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>) {
+    fn ancestor(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>) {
         let ancestor = &mut self.0[at.0].ancestors[at.1];
         (ancestor.take_nulls(), ancestor.take_offsets())
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One column chunk, page by page: as many rows as are wanted, from levels and values to buffers.
+//! One column chunk, page by page: the requested number of rows, from levels and values to buffers.
 //!
 //! A column without lists and structures around it has one level per row, which is its validity:
-//! its levels become bits at once. All others have their levels decoded, some thousand at a time,
-//! so that they stay in the nearest cache while the leaf and the nodes around it look at them.
+//! its levels become bits at once. For all others the levels are decoded, some thousand at a time,
+//! so that they stay in the L1 cache while the leaf and its ancestors use them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -25,17 +25,17 @@ use super::{corrupt, fault};
 /// Levels that are decoded at a time.
 const LEVELS: usize = 16 << 10;
 
-/// Bytes that room is made for whatever the column chunk's size is; more only if it may well hold
+/// Bytes that are reserved whatever the column chunk's size is; more only if it is likely to need
 /// them.
 const ROOM_AT_LEAST: usize = 16 << 20;
 
-/// Bytes that may well come out of one of the file.
+/// Likely maximum bytes in memory for one byte of the file.
 const ROOM_PER_BYTE: usize = 64;
 
 /// Bytes of buffers that are worth keeping for the next chunk.
 const BUFFER_BYTES_MAX: usize = 32 << 20;
 
-/// Buffers and decompressors that no chunk uses at the moment.
+/// Idle buffers and decompressors.
 static BUFFERS: Mutex<Vec<PageBuffers>> = Mutex::new(Vec::new());
 
 /// How many of them are kept.
@@ -51,33 +51,33 @@ pub(super) struct LeafDecoder {
     max_def: u8,
     max_rep: u8,
     slots: Slots,
-    /// The nodes around the leaf of which it is the first leaf, outermost first.
+    /// The ancestors of which it is the first leaf, outermost first.
     pub(super) ancestors: Vec<Ancestor>,
     validity: Validity,
     /// Whether nulls are the leaf's own, and not only those of a parent.
     nullable: bool,
     /// Slots of the batch so far.
     slots_taken: usize,
-    /// The most bytes that a batch may come to.
+    /// The maximum number of bytes that a batch may come to.
     bytes_max: usize,
-    /// What the batch and the dictionary have taken of what all columns have.
+    /// The share of the columns' budget that the batch and the dictionary have taken.
     batch: Share,
     dictionary: Share,
     /// Slots that a row of the chunk has on average, times 1,024.
     slots_per_1024_rows: usize,
-    /// Bytes to make room for at most, before there are values to fill it.
+    /// Maximum bytes to reserve before there are values to fill them.
     room_max: usize,
     /// The row of the row group that comes next.
     row: usize,
-    /// Entries of the page whose levels were not taken yet.
+    /// Entries of the page whose levels have not been read yet.
     page_left: usize,
     def: PageLevels,
     rep: PageLevels,
-    /// Decoded levels; those before `at` are used up.
+    /// Decoded levels; those before `at` are consumed.
     pending: Pending,
     /// Whether the entry before the next one is known to belong to a row.
     begun: bool,
-    /// Where the pages are, if rows are to be passed over.
+    /// Where the pages are, if rows are to be skipped.
     locations: Vec<PageLocation>,
 }
 
@@ -90,15 +90,15 @@ struct Pending {
 }
 
 impl LeafDecoder {
-    /// Over the column chunk of one leaf of what is asked for.
+    /// A decoder of the column chunk of one leaf of the request.
     pub(super) fn new(
         request: &ColumnRequest<'_>,
         nested: &NestedLeaf,
         level: Level,
     ) -> Result<Self> {
         let ColumnRequest { file, row_group, selection, options, budget, .. } = *request;
-        let NestedLeaf { leaf, slots, around } = nested;
-        let (slots, ancestors) = (*slots, around.iter().map(Ancestor::new).collect::<Vec<_>>());
+        let NestedLeaf { leaf, slots, ancestors } = nested;
+        let (slots, ancestors) = (*slots, ancestors.iter().map(Ancestor::new).collect::<Vec<_>>());
         let unsupported = |reason| {
             file.place(Error::file(FileErrorKind::Unsupported, reason), row_group, leaf.index)
         };
@@ -164,12 +164,12 @@ impl LeafDecoder {
         one.then(|| self.values.slot_bytes())
     }
 
-    /// Bytes of a slot at most, as far as that is known.
+    /// Maximum bytes of a slot, as far as that is known.
     pub(super) fn slot_bytes_max(&self) -> usize {
         self.values.slot_bytes().saturating_add(self.values.entry_bytes_max())
     }
 
-    /// The most bytes that a batch may come to.
+    /// The maximum number of bytes that a batch may come to.
     pub(super) fn bytes_max(&self) -> usize {
         self.bytes_max
     }
@@ -177,11 +177,11 @@ impl LeafDecoder {
     /// Bytes of the batch so far.
     pub(super) fn bytes(&self) -> usize {
         let slots = self.slots_taken.saturating_mul(self.values.slot_bytes());
-        let around = self.ancestors.iter().map(Ancestor::bytes).sum::<usize>();
-        slots.saturating_add(around).saturating_add(self.values.text_bytes().unwrap_or(0))
+        let ancestors = self.ancestors.iter().map(Ancestor::bytes).sum::<usize>();
+        slots.saturating_add(ancestors).saturating_add(self.values.text_bytes().unwrap_or(0))
     }
 
-    /// Holds the batch, with so many more slots, to what it may come to, before they are decoded.
+    /// Checks the batch with this many more slots against its limit, before they are decoded.
     fn grow(&mut self, slots: usize) -> Result<()> {
         self.slots_taken = self.slots_taken.saturating_add(slots);
         let bytes = self.bytes();
@@ -191,7 +191,7 @@ impl LeafDecoder {
         self.batch.grow(bytes)
     }
 
-    /// Takes in the chunk's dictionary.
+    /// Decodes the chunk's dictionary.
     fn read_dictionary(
         values: &mut dyn Values,
         share: &mut Share,
@@ -205,8 +205,7 @@ impl LeafDecoder {
         values.dictionary(page)
     }
 
-    /// Makes ready for a batch of `rows` rows, which are to take up about `bytes_max` bytes at
-    /// most.
+    /// Starts a batch of `rows` rows of about `bytes_max` bytes at most.
     pub(super) fn begin(&mut self, rows: usize, bytes_max: usize) {
         self.slots_taken = 0;
         self.batch.clear();
@@ -229,7 +228,7 @@ impl LeafDecoder {
         Ok(())
     }
 
-    /// Passes over the rows before row `to`.
+    /// Skips the rows before row `to`.
     pub(super) fn skip_to(&mut self, to: usize) -> Result<()> {
         self.jump(to)?;
         let mut rows = to.saturating_sub(self.row);
@@ -246,7 +245,7 @@ impl LeafDecoder {
                 rows -= page_rows;
                 continue;
             }
-            // As much as is known to be in one page; at the next one there may be a shorter way.
+            // Only to the end of this page: the next one may be skipped by the page index.
             let some = if self.page_left > 0 && self.max_rep == 0 {
                 rows.min(self.page_left + self.pending.entries - self.pending.at)
             } else {
@@ -267,7 +266,7 @@ impl LeafDecoder {
         let Some(page) = self.locations.get(page).filter(|page| page.rows.start > self.row) else {
             return Ok(());
         };
-        // The dictionary stands before all of them.
+        // The dictionary precedes all of them.
         if self.row == 0
             && self.pages.peek()?.is_some_and(|page| page.dictionary)
             && let Some(Page::Dictionary(dictionary)) = self.pages.next()?
@@ -288,7 +287,7 @@ impl LeafDecoder {
         self.pages.place_current(error)
     }
 
-    /// Goes to the next page that has entries; says whether there is one.
+    /// Goes to the next page that has entries; returns whether there is one.
     fn next_page(&mut self) -> Result<bool> {
         loop {
             self.pages.advance()?;
@@ -335,7 +334,7 @@ impl LeafDecoder {
                 };
                 self.values.read(&page, rows, valid)?;
             } else {
-                // Not at once: a page has any number of rows.
+                // Not all at once: a page may have any number of rows.
                 let mut left = if self.max_def == 0 { 0 } else { some };
                 let mut valid = some - left;
                 while left > 0 {
@@ -352,7 +351,7 @@ impl LeafDecoder {
         Ok(())
     }
 
-    /// Sees to it that there are levels; says whether there are.
+    /// Ensures that there are levels; returns whether there are.
     fn fill(&mut self) -> Result<bool> {
         if self.pending.at < self.pending.entries {
             return Ok(true);
@@ -409,7 +408,7 @@ impl LeafDecoder {
         Ok(())
     }
 
-    /// Hands entries to the leaf's values and to the nodes around.
+    /// Passes entries to the leaf's values and to the ancestors.
     fn emit(&mut self, at: usize, entries: usize, keep: bool) -> Result<()> {
         if entries == 0 {
             return Ok(());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The level decoders: a page's definition and repetition levels, taken piece by piece, and what they say
-//! about the lists and structures around a leaf.
+//! The level decoders: a page's definition and repetition levels, read piece by piece, and the
+//! lists and structures around a leaf that are built from them.
 
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrowsmith_core::Result;
-use arrowsmith_parquet::nest::Around;
+use arrowsmith_parquet::nest::Ancestor as AncestorShape;
 use arrowsmith_parquet::{LevelEncoding, Levels as Encoded};
 use arrowsmith_simd::column::levels::{Levels, ListShape, Slots, list_starts, validity};
 use arrowsmith_simd::column::{Hybrid, packed_levels};
@@ -12,15 +12,15 @@ use arrowsmith_simd::{BitBuffer, Buf, Level};
 
 use super::fault;
 
-/// The levels of one kind of a page, as far as they were not taken yet.
+/// The levels of one kind of a page, those that have not been read yet.
 #[derive(Debug, Default)]
 pub(super) enum PageLevels {
     /// There are none: all are 0.
     #[default]
     None,
-    /// Runs, without the bytes that they lie in.
+    /// Runs, without the bytes that contain them.
     Runs(Hybrid<'static>),
-    /// All of them, decoded: the deprecated encoding, which cannot be taken in pieces.
+    /// All of them, decoded: the deprecated encoding, which cannot be read in pieces.
     Decoded { levels: Buf<u8>, at: usize },
 }
 
@@ -66,7 +66,8 @@ impl PageLevels {
         Ok(())
     }
 
-    /// Appends the next `count` levels, of which the highest is 1, as bits; says how many are set.
+    /// Appends the next `count` levels, of which the highest is 1, as bits; returns how many are
+    /// set.
     pub(super) fn read_bits(
         &mut self,
         level: Level,
@@ -99,7 +100,7 @@ impl PageLevels {
     }
 }
 
-/// Validity as it grows.
+/// A validity bitmap that grows.
 #[derive(Debug, Default)]
 pub(super) struct Validity {
     pub(super) bits: BitBuffer,
@@ -112,7 +113,7 @@ impl Validity {
         self.nulls += slots - valid;
     }
 
-    /// Takes it out, as Arrow has it: none if nothing is null.
+    /// Takes the bitmap as Arrow's; `None` if nothing is null.
     pub(super) fn take(&mut self) -> Option<NullBuffer> {
         let bits = self.bits.take();
         let nulls = std::mem::take(&mut self.nulls);
@@ -141,14 +142,14 @@ struct List {
 
 impl Ancestor {
     /// A node.
-    pub(super) fn new(around: &Around) -> Self {
-        let Around { slots, valid, elements } = *around;
+    pub(super) fn new(ancestor: &AncestorShape) -> Self {
+        let AncestorShape { slots, valid, elements } = *ancestor;
         let validity = (valid > slots.definition).then(Validity::default);
         let list = elements.map(|elements| List { elements, starts: Buf::default(), count: 0 });
         Self { slots, valid, validity, list }
     }
 
-    /// Takes in some entries.
+    /// Appends some entries.
     pub(super) fn push(&mut self, level: Level, levels: Levels<'_>, entries: usize) -> Result<()> {
         if let Some(Validity { bits, nulls }) = &mut self.validity {
             let (slots, valid) =
@@ -162,21 +163,21 @@ impl Ancestor {
         Ok(())
     }
 
-    /// Bytes of what was taken in.
+    /// Bytes of the appended entries.
     pub(super) fn bytes(&self) -> usize {
         let starts = self.list.as_ref().map_or(0, |list| list.starts.len() * size_of::<i32>());
         starts + self.validity.as_ref().map_or(0, |validity| validity.bits.len() / 8)
     }
 
-    /// The nulls of what was taken in.
+    /// The nulls of the appended entries.
     pub(super) fn take_nulls(&mut self) -> Option<NullBuffer> {
         self.validity.as_mut().and_then(Validity::take)
     }
 
-    /// The offsets of what was taken in, the last end included.
+    /// The offsets of the appended entries, the last end included.
     pub(super) fn take_offsets(&mut self) -> ScalarBuffer<i32> {
         let Some(list) = &mut self.list else { return ScalarBuffer::from(vec![0]) };
-        // `list_starts` has seen to it that they can be counted.
+        // `list_starts` ensured that they can be counted.
         list.starts.push(i32::try_from(std::mem::take(&mut list.count)).unwrap_or(i32::MAX));
         list.starts.take()
     }

@@ -31,8 +31,8 @@ fn decoder(plan: &Arc<Plan>, options: &DecodeOptions) -> Box<dyn Decoder> {
     CpuEngine::default().decoder(plan, options).unwrap()
 }
 
-/// Everything that comes of a text in batches of about so many bytes, with the size of the largest,
-/// in rows; what is said of the parts is put together.
+/// All batches of a text, limited to about `bytes`, with the rows of the largest one; the
+/// reports of the parts are merged.
 fn in_batches(
     plan: &Arc<Plan>,
     options: &DecodeOptions,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One column chunk: its pages to the device, through the kernels, and back an array, and what is around its
-//! values.
+//! One column chunk: copies its pages to the device, runs the kernels, and returns an array and its
+//! ancestors' nulls and offsets.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use arrowsmith_core::Result;
-use arrowsmith_parquet::nest::Around;
+use arrowsmith_parquet::nest::Ancestor;
 
 use super::pages::{Host, Place};
 use super::shape::{Form, Shape};
@@ -29,16 +29,16 @@ const TASK_WORDS: usize = 7;
 /// A leaf, as the device has decoded it.
 pub(super) struct Decoded {
     pub array: ArrayRef,
-    /// Nulls and offsets of the nodes around it.
-    pub around: Vec<(Option<NullBuffer>, ScalarBuffer<i32>)>,
+    /// Nulls and offsets of its ancestors.
+    pub ancestors: Vec<(Option<NullBuffer>, ScalarBuffer<i32>)>,
 }
 
 /// Why a leaf was not decoded.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// It needs more memory, or larger offsets, than there may be: fewer rows may do.
+    /// It needs more memory, or larger offsets, than allowed: fewer rows may fit.
     TooLarge,
-    /// The device is not sure.
+    /// The device is in doubt: another engine decodes it.
     Unsure,
     /// The device failed.
     Failed(arrowsmith_core::Error),
@@ -53,7 +53,7 @@ impl From<Refused> for Halt {
     }
 }
 
-/// One chunk on its way.
+/// One chunk in progress.
 struct Run<'r> {
     stream: &'r mut dyn Stream,
     arena: &'r mut Arena,
@@ -93,7 +93,7 @@ impl Run<'_> {
         self.stream.fetch(&parts).map_err(Refused::Device)
     }
 
-    /// Sums an array of numbers in place, with the sum of all behind it.
+    /// Replaces an array of numbers by its exclusive prefix sums, followed by the total.
     fn scan(&mut self, values: Ptr, count: usize) -> Result<(), Refused> {
         let per_slot = self.stream.blocks(count as u64);
         let sums = self.take((usize::try_from(per_slot).unwrap_or(usize::MAX) + 1) * 8)?;
@@ -115,7 +115,7 @@ pub(super) fn decode(
     let mut run = Run { stream, arena, offset_max };
     let mut decoded = column(&mut run, shape, host)?;
     let Some(keys) = &shape.keys else { return Ok(decoded) };
-    // What was decoded are keys; the dictionary is a page of values.
+    // The decoded values are keys; the dictionary is a page of values.
     let entries = host.entries_of_dictionary().ok_or(Halt::Unsure)?;
     let values = match entries.entries {
         0 => new_empty_array(&shape.data_type),
@@ -150,7 +150,7 @@ struct Dictionary {
     count: usize,
 }
 
-/// Levels on the device, an entry each.
+/// Levels on the device, one per entry.
 #[derive(Clone, Copy)]
 struct Levels {
     def: Ptr,
@@ -161,7 +161,7 @@ struct Levels {
 
 /// The slots of a node among the entries.
 struct Slots {
-    /// Whether an entry is one, and then how many come before it.
+    /// Whether an entry is a slot; after the scan, how many slots precede it.
     marks: Ptr,
     count: usize,
 }
@@ -181,11 +181,11 @@ impl Run<'_> {
         self.scan(marks, levels.entries)?;
         let count = self.fetch(&[(marks.offset(levels.entries as u64 * 8), 8)])?;
         let count = usize::try_from(number(&count[0], 0)).unwrap_or(usize::MAX);
-        // Never more; and what a kernel says is not taken on trust.
+        // Never more, but a kernel's count is not trusted.
         Ok(Slots { marks, count: count.min(levels.entries) })
     }
 
-    /// Bytes that say what is there, as a null buffer.
+    /// Validity bytes as a null buffer.
     fn nulls(&mut self, valid: Ptr, count: usize) -> Result<Option<NullBuffer>, Refused> {
         if count == 0 {
             return Ok(None);
@@ -202,18 +202,18 @@ impl Run<'_> {
         Ok(Some(NullBuffer::new(BooleanBuffer::new(bits, 0, count))))
     }
 
-    /// Nulls and offsets of a node around the values.
-    fn around(
+    /// Nulls and offsets of an ancestor of the values.
+    fn ancestor(
         &mut self,
         levels: Levels,
-        around: &Around,
+        ancestor: &Ancestor,
     ) -> Result<(Option<NullBuffer>, ScalarBuffer<i32>), Halt> {
-        let slots_at = (around.slots.repetition, around.slots.definition);
+        let slots_at = (ancestor.slots.repetition, ancestor.slots.definition);
         let slots = self.slots(levels, slots_at)?;
-        let mut args = Self::slot_args(levels, slots_at, u64::from(around.valid), slots.marks);
+        let mut args = Self::slot_args(levels, slots_at, u64::from(ancestor.valid), slots.marks);
         let mut elements = 0;
         let mut starts = Ptr(0);
-        if let Some(of) = around.elements {
+        if let Some(of) = ancestor.elements {
             let marks = self.slots(levels, (of.repetition, of.definition))?;
             if marks.count as u64 > self.offset_max {
                 return Err(Halt::TooLarge);
@@ -226,18 +226,18 @@ impl Run<'_> {
         args[9] = valid.0;
         let blocks = self.stream.blocks(levels.entries as u64);
         self.launch("write_slots", blocks, &args)?;
-        let nulls = match around.valid > around.slots.definition {
+        let nulls = match ancestor.valid > ancestor.slots.definition {
             true => self.nulls(valid, slots.count)?,
             false => None,
         };
         // Bounded: by the levels, which were decoded.
         let mut offsets = Vec::with_capacity(slots.count + 1);
-        if around.elements.is_some() {
+        if ancestor.elements.is_some() {
             let fetched = self.fetch(&[(starts, slots.count * 4)])?;
             let (words, _) = fetched[0].as_slice().as_chunks::<4>();
             offsets.extend(words.iter().map(|word| i32::from_le_bytes(*word)));
             offsets.push(i32::try_from(elements).unwrap_or(i32::MAX));
-            // Arrow's writer takes them as they are.
+            // The array writer does not check them.
             if offsets.first() != Some(&0) || !offsets.is_sorted() {
                 return Err(Halt::Unsure);
             }
@@ -251,11 +251,11 @@ impl Run<'_> {
 fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
     let made = make(run, shape, host)?;
     let array = fetched(run, shape, &made)?;
-    let around = shape.around.iter().map(|around| run.around(made.levels, around));
-    Ok(Decoded { array, around: around.collect::<Result<_, _>>()? })
+    let ancestors = shape.ancestors.iter().map(|ancestor| run.ancestor(made.levels, ancestor));
+    Ok(Decoded { array, ancestors: ancestors.collect::<Result<_, _>>()? })
 }
 
-/// Decodes a column without anything around it, and leaves it in the arena.
+/// Decodes a column without ancestors, and leaves it in the arena.
 pub(super) fn stay(
     stream: &mut dyn Stream,
     arena: &mut Arena,
@@ -282,12 +282,12 @@ pub(super) fn stay(
     })
 }
 
-/// What the device has made of a chunk.
+/// The device's result for a chunk.
 struct Made {
     levels: Levels,
     rows: usize,
-    /// Whether anything is not sound; how many nulls; validity; then the buffers of the array. None where there
-    /// are no rows.
+    /// Whether anything is malformed; how many nulls; validity; then the buffers of the array.
+    /// Empty without rows.
     parts: Vec<(Ptr, usize)>,
 }
 
@@ -335,7 +335,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     if values > entries || total[1].iter().any(|byte| *byte != 0) {
         return Err(Halt::Unsure);
     }
-    // Rows that come out: all entries, or those at which a value of the leaf begins.
+    // Output rows: all entries, or those at which a value of the leaf begins.
     let mut rows = Rows { count: entries, entry_of: Ptr(0), valid };
     if shape.slots != (0, 0) {
         let slots = run.slots(levels, shape.slots)?;
@@ -378,7 +378,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     Ok(Made { levels, rows: rows.count, parts })
 }
 
-/// Where on the device the bytes of pages are.
+/// Addresses of the pages' bytes on the device.
 #[derive(Clone, Copy)]
 struct Areas {
     sent: Ptr,
@@ -423,16 +423,16 @@ fn unpack(
     run.launch("cut_pages", run.stream.blocks(count), &args)
 }
 
-/// The rows that come out.
+/// The output rows.
 struct Rows {
     count: usize,
     /// The entry of each; 0 where all entries are rows.
     entry_of: Ptr,
-    /// A byte each.
+    /// One byte per row.
     valid: Ptr,
 }
 
-/// Makes the dictionary ready; none for one that is not sound.
+/// Makes the dictionary ready; `None` for one that is malformed.
 fn dictionary(
     run: &mut Run<'_>,
     shape: &Shape,
@@ -443,7 +443,7 @@ fn dictionary(
     let Some((at, count)) = host.dictionary.clone() else { return Ok(Dictionary::default()) };
     let (bytes, len) = (areas.at(&at), at.len());
     if shape.keys.is_some() {
-        // Its entries are decoded by themselves; each has a byte at least.
+        // Its entries are decoded separately; each has at least one byte.
         if count > len {
             return Err(Halt::Unsure);
         }
@@ -469,7 +469,7 @@ fn dictionary(
     Ok(dictionary)
 }
 
-/// What the pages became on the device.
+/// The decoded pages on the device.
 struct Parts {
     pages: Ptr,
     valid: Ptr,
@@ -491,7 +491,7 @@ fn gather(
     if count == 0 {
         return Ok(Vec::new());
     }
-    // Words of what is not sound are followed nowhere.
+    // Words of malformed pages must not be used as addresses.
     let sound = run.fetch(&[(parts.bad, 4)])?;
     if sound[0].iter().any(|byte| *byte != 0) {
         return Err(Halt::Unsure);
@@ -595,14 +595,14 @@ fn fetched(run: &mut Run<'_>, shape: &Shape, made: &Made) -> Result<ArrayRef, Ha
     let mut data = ArrayData::builder(data_type).len(count);
     if has_nulls && shape.nullable {
         data = data.null_bit_buffer(Some(Buffer::from(bits)));
-    } else if has_nulls && shape.around.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1 {
-        // Nobody else could be null here.
+    } else if has_nulls && shape.ancestors.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1 {
+        // Nothing else can be null here.
         return Err(Halt::Unsure);
     }
     for part in fetched {
         data = data.add_buffer(Buffer::from(part));
     }
-    // Held to Arrow's rules: what is not sound is not handed on.
+    // Validated by Arrow: an invalid array is not returned.
     let array = make_array(data.build().map_err(|_| Halt::Unsure)?);
     if shape.keys.is_some() || shape.made == shape.data_type {
         return Ok(array);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet columns on a device: pages are found on the host, everything that a byte or a value of
-//! them costs is done by the kernels of `kernels/parquet`.
+//! Parquet columns on a device: pages are found on the host, all work per byte or per value is done
+//! by the kernels of `kernels/parquet`.
 //!
 //! The device decodes a column chunk as a whole, the pages of it that hold wanted rows, or, where
 //! there is no room for that or offsets of 32 bits do not number it, a window of rows at a time.
-//! What it does not hold is declined, and every column from where it finds anything that is not
-//! sound, the rest of the chain decodes: so errors are that engine's. Codecs other than Snappy and
-//! Zstandard run on the host.
+//! What it does not hold is declined, and every column from where it finds anything that is
+//! malformed, the rest of the chain decodes: so errors are that engine's. Codecs other than Snappy
+//! and Zstandard run on the host.
 
 mod chunk;
 mod pages;
@@ -36,10 +36,10 @@ use pages::{Host, Read};
 use shape::Shape;
 pub(crate) use shape::check;
 
-/// A stream with memory of its own.
+/// A stream with its own memory.
 #[derive(Debug)]
 struct Lane {
-    // Before the memory, which is freed after all work is done.
+    // Declared before the memory, which is freed after all work is done.
     stream: Box<dyn Stream>,
     arena: Arena,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// On this device.
+    /// Decodes on this device.
     pub(crate) fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
         Self {
             device,
@@ -66,8 +66,7 @@ impl Columns {
         }
     }
 
-    /// Windows of columns so far that the device decoded, and columns that were left to another
-    /// engine.
+    /// Counts of column windows that the device decoded, and of columns left to another engine.
     pub(crate) fn chunks(&self) -> (u64, u64) {
         (self.on_device.load(Ordering::Relaxed), self.left.load(Ordering::Relaxed))
     }
@@ -87,7 +86,7 @@ impl Columns {
         }
     }
 
-    /// The rows of a window, or of what of it there is room for.
+    /// The rows of a window, or of the part of it that fits into memory.
     fn window(&self, asked: &Asked<'_>, rows: Range<usize>) -> Result<Window> {
         let most = (self.options.memory_bytes_max, self.options.offset_max);
         let mut rows = rows;
@@ -99,7 +98,7 @@ impl Columns {
                 Ok(array) => break Ok(Window::Rows(array, rows.start)),
                 Err(Halt::Unsure) => break Ok(Window::Unsure),
                 Err(Halt::Failed(error)) => break Err(error),
-                // Of lists nobody knows where rows are.
+                // The rows of lists cannot be located.
                 Err(Halt::TooLarge) if asked.repeats() || rows.len() <= ROWS_MIN => {
                     break Ok(Window::Unsure);
                 }
@@ -117,13 +116,13 @@ impl ColumnDecoder for FieldDecoder {
     }
 }
 
-/// Rows of a window that is not made smaller.
+/// Minimum rows of a window: it is not split further.
 const ROWS_MIN: usize = 64;
 
 enum Window {
     /// Rows, and the first of them in the row group.
     Rows(ArrayRef, usize),
-    /// It is for another engine.
+    /// Another engine has to decode it.
     Unsure,
 }
 
@@ -147,13 +146,13 @@ impl Asked<'_> {
         rows: &Range<usize>,
         (bytes_max, offset_max): (u64, u64),
     ) -> Result<ArrayRef, Halt> {
-        // The kernels number entries by 31 bits.
+        // The kernels number entries with 31 bits.
         let most = (bytes_max, offset_max);
         let mut leaves = Leaves(Vec::with_capacity(self.shapes.len()));
         for shape in self.shapes {
             let host =
                 Host::read(self.file, self.row_group, shape, rows, most, self.verify_checksums);
-            // What is wrong with a page, another engine says.
+            // Another engine reports the error of a page.
             let host = match host {
                 Ok(Read::Pages(host)) => host,
                 Ok(Read::TooLarge) => return Err(Halt::TooLarge),
@@ -163,25 +162,25 @@ impl Asked<'_> {
             let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, offset_max)?;
             arena.reset(stream.as_mut()).map_err(Halt::Failed)?;
             if !self.repeats() {
-                // Pages begin where they like: all leaves are cut to the same rows.
+                // Page boundaries differ between leaves: all are sliced to the same rows.
                 let from = rows.start - host.first;
                 if decoded.array.len() < from + rows.len() {
                     return Err(Halt::Unsure);
                 }
                 decoded.array = decoded.array.slice(from, rows.len());
-                for (nulls, _) in &mut decoded.around {
+                for (nulls, _) in &mut decoded.ancestors {
                     *nulls = nulls.take().map(|nulls| nulls.slice(from, rows.len()));
                 }
             }
             leaves.0.push(decoded);
         }
         let array = self.nest.array(&mut leaves).map_err(|_| Halt::Unsure)?;
-        // Of lists all rows, as nobody knows which pages have which.
+        // All rows of lists, since it is unknown which pages have which rows.
         if array.len() == rows.len() { Ok(array) } else { Err(Halt::Unsure) }
     }
 }
 
-/// What the device has made of a field's leaves, for the array writer.
+/// The decoded leaves of a field, for the array writer.
 struct Leaves(Vec<chunk::Decoded>);
 
 impl nest::Leaves for Leaves {
@@ -189,8 +188,8 @@ impl nest::Leaves for Leaves {
         Ok(Arc::clone(&self.0[leaf].array))
     }
 
-    fn around(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>) {
-        self.0[at.0].around[at.1].clone()
+    fn ancestor(&mut self, at: (usize, usize)) -> (Option<NullBuffer>, ScalarBuffer<i32>) {
+        self.0[at.0].ancestors[at.1].clone()
     }
 }
 
@@ -217,14 +216,14 @@ struct DeviceSource {
     budget: Arc<Budget>,
     /// Rows of the row group.
     rows: usize,
-    /// The wanted rows that are left.
+    /// The selected rows that are left.
     ranges: VecDeque<Range<usize>>,
     /// Decoded rows, and the first of them in the row group.
     window: (ArrayRef, usize),
 }
 
 impl DeviceSource {
-    /// Makes a window that holds the next wanted row; nothing where another engine has to.
+    /// Decodes a window with the next selected row; false if another engine has to.
     fn advance(&mut self) -> Result<bool> {
         let (Some(first), Some(last)) = (self.ranges.front(), self.ranges.back()) else {
             return Ok(true);
@@ -245,7 +244,7 @@ impl DeviceSource {
         Ok(true)
     }
 
-    /// The next engine, over what is left.
+    /// The next engine's decoder of the rows that are left.
     fn hand_over(&self) -> Result<Box<dyn ColumnDecoder>> {
         self.columns.left.fetch_add(1, Ordering::Relaxed);
         let left = RowSelection::from_ranges(self.ranges.iter().cloned());
@@ -260,7 +259,7 @@ impl DeviceSource {
         })
     }
 
-    /// Up to `rows` wanted rows of the window.
+    /// Up to `rows` selected rows of the window.
     fn some(&mut self, rows: usize) -> Option<ArrayRef> {
         let (array, first) = &self.window;
         let range = self.ranges.front_mut()?;
@@ -279,8 +278,8 @@ impl DeviceSource {
 }
 
 impl FieldDecoder {
-    /// Over one field of a row group: the rows of the selection, or all. What the device is not
-    /// sure of, `rest` decodes.
+    /// A decoder of one field of a row group: the rows of the selection, or all. If the device is
+    /// in doubt, `rest` decodes.
     ///
     /// # Errors
     /// Those of `rest`, and failures of the device.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a column chunk on the host: found, laid one behind the other for the device, and
-//! decompressed where the device does not do that itself.
+//! The pages of a column chunk on the host: found, concatenated for the device, and decompressed if
+//! the device cannot.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use parquet::basic::Compression;
 
 use super::shape::Shape;
 
-/// Bytes behind every page that may be read.
+/// Readable bytes after every page.
 const SPARE: usize = 16;
 
-/// Literals of a block of Zstandard, at most.
+/// Maximum bytes of literals of a Zstandard block.
 const ASIDE_BYTES_MAX: usize = 128 << 10;
 
-/// A codec of which the device has a decompressor.
+/// A codec that the device can decompress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
     Snappy,
@@ -51,7 +51,7 @@ impl Codec {
         }
     }
 
-    /// Bytes that the kernel keeps aside for a page.
+    /// Bytes of scratch memory that the kernel needs for a page.
     fn aside_bytes(self, unpacked: usize) -> usize {
         match self {
             Self::Snappy => 0,
@@ -60,12 +60,12 @@ impl Codec {
     }
 }
 
-/// Where bytes of a page are.
+/// Location of bytes of a page.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// In what is sent.
+    /// In the bytes that are copied to the device.
     Sent(Range<usize>),
-    /// In what the device unpacks.
+    /// In the memory that the device decompresses to.
     Unpacked(Range<usize>),
 }
 
@@ -79,40 +79,41 @@ impl Place {
 
 /// A page that the device unpacks.
 pub(super) struct Task {
-    /// In what is sent.
+    /// Its compressed bytes, among those that are copied to the device.
     pub from: Range<usize>,
-    /// In what is unpacked.
+    /// Its decompressed bytes.
     pub to: Range<usize>,
-    /// Where in the memory for it what the kernel keeps aside begins.
+    /// Offset of the kernel's scratch memory for it.
     pub aside: usize,
     /// Whether it begins with repetition levels (1), with definition levels (2).
     pub cuts: u64,
-    /// Number of the data page; none for the dictionary.
+    /// Number of the data page; `None` for the dictionary.
     pub page: Option<usize>,
 }
 
-/// What became of reading pages.
+/// The result of reading pages.
 pub(super) enum Read {
     Pages(Host),
-    /// More bytes, or entries, than there may be.
+    /// More bytes, or entries, than allowed.
     TooLarge,
-    /// Something that the kernels do not hold, or that is not sound.
+    /// Something unsupported by the kernels, or malformed.
     Unsure,
 }
 
 /// The pages of a chunk, on the host.
 #[derive(Default)]
 pub(super) struct Host {
-    /// Dictionary, levels and values, one behind the other.
+    /// Dictionary, levels and values, concatenated.
     pub bytes: Vec<u8>,
-    /// Where the dictionary is, and how many entries it has.
+    /// Location of the dictionary, and its number of entries.
     pub dictionary: Option<(Place, usize)>,
     pub pages: Vec<HostPage>,
     /// The first row of the first page.
     pub first: usize,
     /// Levels, nulls included.
     pub entries: usize,
-    /// What the device unpacks, by what, into how many bytes, keeping how many aside.
+    /// What the device decompresses: the codec, the pages, the bytes after decompression, the bytes
+    /// of scratch memory.
     pub codec: Option<Codec>,
     pub tasks: Vec<Task>,
     pub unpacked_bytes: usize,
@@ -121,7 +122,7 @@ pub(super) struct Host {
 
 /// A data page.
 pub(super) struct HostPage {
-    /// Its values; where the device unpacks it, what of its levels is before them too.
+    /// Its values; in a page that the device decompresses, its levels precede them.
     pub values: Place,
     pub def: Option<Range<usize>>,
     pub rep: Option<Range<usize>>,
@@ -130,10 +131,10 @@ pub(super) struct HostPage {
 }
 
 impl Host {
-    /// Reads the pages that hold these rows; of a column of lists all pages.
+    /// Reads the pages that have these rows; all pages of a column of lists.
     ///
     /// # Errors
-    /// What the file says of a page.
+    /// Errors of reading a page.
     pub fn read(
         file: &File,
         row_group: usize,
@@ -168,7 +169,7 @@ impl Host {
             if !info.dictionary {
                 row += info.count;
             }
-            // The entries of a dictionary array are decoded by themselves, from the host.
+            // The entries of a dictionary array are decoded separately, from the host's memory.
             if let Some(codec) = codec.filter(|_| !(info.dictionary && shape.keys.is_some()))
                 && let Some(page) = pages.next_packed(|packed| codec.takes(packed))?
             {
@@ -210,7 +211,7 @@ impl Host {
         range
     }
 
-    /// The number of an encoding in the kernels; none for what they do not hold.
+    /// The number of an encoding in the kernels; `None` for what they do not hold.
     fn encoding(&self, shape: &Shape, encoding: Encoding) -> Option<u64> {
         use Physical as P;
         let number = match (encoding, shape.physical) {
@@ -223,7 +224,7 @@ impl Host {
             (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => 6,
             _ => return None,
         };
-        // Dictionary arrays are made of dictionary pages; of others the next engine makes them.
+        // Dictionary arrays are decoded from dictionary pages only; the next engine decodes others.
         let keys = shape.keys.is_none() || number == 1;
         (keys && (number != 1 || self.dictionary.is_some())).then_some(number)
     }
@@ -287,7 +288,7 @@ impl Host {
         number: Option<usize>,
     ) {
         self.unpacked_bytes = to.end + SPARE;
-        // A page of nothing may be stored as anything.
+        // The stored bytes of an empty page do not matter.
         let from = if to.is_empty() { 0..0 } else { self.put(page.packed) };
         let aside = self.aside_bytes;
         self.aside_bytes += codec.aside_bytes(to.len());

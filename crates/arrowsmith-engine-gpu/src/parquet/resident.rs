@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Row groups as batches that stay on the device.
 //!
-//! Columns without lists and structures around them are made where they stay. All others, and those
-//! of which the device is not sure, are made on the host, by whoever decodes them, and copied to
-//! the device.
+//! Columns without ancestors are decoded in place. All others, and doubtful ones, are decoded to
+//! the host, by the engine that decodes them, and copied to the device.
 
 use std::sync::{Arc, PoisonError};
 
@@ -82,7 +81,7 @@ impl Columns {
         DeviceBatch::keep(lane.arena.device(), lane.stream.as_mut(), &plan.schema, root)
     }
 
-    /// A column where it stays; nothing where it has to be made on the host.
+    /// A column decoded in place; `None` if it has to be decoded to the host.
     fn column_here(
         &self,
         lane: &mut Lane,
@@ -105,7 +104,7 @@ impl Columns {
     }
 }
 
-/// The shape of a column of values that the device makes in their final form.
+/// The shape of a column that the device decodes to its final type.
 fn flat(column: &Column) -> Option<Shape> {
     let Column::Leaf(_) = column else { return None };
     super::check(column).ok()?;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which columns the kernels hold, and how their values become those of the Arrow type.
+//! Which columns the kernels support, and how their values are converted to the Arrow type.
 
 use arrow_schema::DataType;
 use arrowsmith_engine::Declined;
-use arrowsmith_parquet::nest::{Around, Nest, NestedLeaf};
+use arrowsmith_parquet::nest::{Ancestor, Nest, NestedLeaf};
 use arrowsmith_parquet::{Column, Conversion, Leaf, Physical};
 
-/// Bytes of a stored number, at most.
+/// Maximum bytes of a stored number.
 const NUMBER_BYTES_MAX: usize = 64;
 
-/// How a stored number becomes one of the Arrow type, in the numbers of `values.cu`.
+/// How a stored number is converted to the Arrow type, in the numbers of `values.cu`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Turn {
@@ -28,22 +28,22 @@ pub(super) enum Turn {
 pub(super) enum Form {
     /// Booleans.
     Bits,
-    /// So many bytes stored, so many in the array.
+    /// Values of `stored` bytes in the file and `width` bytes in the array.
     Fixed { stored: u64, width: u64, turn: Turn, factor: i64 },
-    /// Bytes of any number; whether offsets have 64 bits, and whether it is text.
+    /// Values of variable length; whether offsets have 64 bits, and whether it is text.
     Bytes { large: bool, utf8: bool },
-    /// Decimals of so many bytes, stored as strings.
+    /// Decimals of `width` bytes, stored as strings.
     Decimals { width: u64 },
 }
 
 impl Form {
-    /// Whether each value has a length of its own.
+    /// Whether values have variable length.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Bytes { .. } | Self::Decimals { .. })
     }
 }
 
-/// A leaf that the kernels hold.
+/// A leaf that the kernels support.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub leaf: usize,
@@ -51,20 +51,19 @@ pub(super) struct Shape {
     pub form: Form,
     /// The form of the entries of a dictionary.
     values: Form,
-    /// What the device makes, and what becomes of it: the type of the leaf, or of the entries of
+    /// What the device makes, and how to handle it: the type of the leaf, or of the entries of
     /// its dictionary.
     pub made: DataType,
     pub data_type: DataType,
-    /// The dictionary type, where the leaf is one: then keys are decoded, and entries by
-    /// themselves.
+    /// The dictionary type, where the leaf is one: then keys are decoded, and entries separately.
     pub keys: Option<DataType>,
     pub nullable: bool,
     pub def_max: u64,
     pub rep_max: u64,
     /// Levels (repetition, definition) at which a value begins.
     pub slots: (u8, u8),
-    /// Lists and structures around, of which it is the first leaf.
-    pub around: Vec<Around>,
+    /// The ancestors of which it is the first leaf.
+    pub ancestors: Vec<Ancestor>,
 }
 
 impl Shape {
@@ -96,7 +95,7 @@ impl Shape {
             def_max: u64::from(leaf.max_def),
             rep_max: u64::from(leaf.max_rep),
             slots: (nested.slots.repetition, nested.slots.definition),
-            around: nested.around.clone(),
+            ancestors: nested.ancestors.clone(),
         })
     }
 
@@ -109,7 +108,7 @@ impl Shape {
             def_max: 0,
             rep_max: 0,
             slots: (0, 0),
-            around: Vec::new(),
+            ancestors: Vec::new(),
             ..self.clone()
         }
     }
@@ -118,15 +117,15 @@ impl Shape {
 /// The shapes of a field's leaves.
 ///
 /// # Errors
-/// What in it the kernels do not hold, in words.
+/// What in it the kernels do not support, in words.
 pub(super) fn shapes(nest: &Nest) -> Result<Vec<Shape>, String> {
     nest.leaves.iter().map(Shape::new).collect()
 }
 
-/// Whether the kernels hold a column.
+/// Checks whether the kernels support a column.
 ///
 /// # Errors
-/// What in it they do not.
+/// What in it they do not support.
 pub(crate) fn check(column: &Column) -> Result<(), Declined> {
     let nest = Nest::new(column).map_err(|error| error.to_string());
     let shapes = nest.and_then(|nest| shapes(&nest));

@@ -40,8 +40,7 @@ fn random_files_are_read_as_the_parquet_crate_reads_them() {
     assert!(device > cpu * 4, "{device} of {}", device + cpu);
 }
 
-/// Where there is no room for a column chunk, or offsets do not number it: a window of rows at a
-/// time.
+/// If a column chunk does not fit into memory or 32-bit offsets, a window of rows at a time.
 #[test]
 fn columns_that_are_too_large_come_in_windows() {
     let small = [
@@ -56,8 +55,8 @@ fn columns_that_are_too_large_come_in_windows() {
     }
 }
 
-/// Row groups that stay on the device are what the columns are one by one; and nothing is held in
-/// the end.
+/// Row groups that stay on the device equal their columns decoded one by one; at the end all memory
+/// is freed.
 #[test]
 fn row_groups_that_stay_are_those_that_come() {
     for seed in 0..common::seeds(15) {
@@ -115,7 +114,7 @@ fn files_of_others_are_read_as_the_parquet_crate_reads_them() {
         return;
     }
     let (device, cpu) = suite(5, GpuOptions::default(), |suite| suite.files_of_others());
-    // A sample has more of what is odd.
+    // A sample has a larger share of unusual files.
     let share = if full() { 4 } else { 1 };
     assert!(device > cpu * share, "{device} of {}", device + cpu);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device that the tests run on: the kernels on the CPU, or, with `ARROWSMITH_GPU_TESTS=cuda`, a GPU.
+//! The device that the tests run on: the kernels on the CPU, or, with `ARROWSMITH_GPU_TESTS=cuda`,
+//! a GPU.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernels compile as CUDA's run-time compiler sees them, where that is there; and a machine without a
-//! GPU gets a clear word.
+//! CUDA's run-time compiler, if installed, compiles the kernels; a machine without a GPU gets a
+//! clear message.
 
 #![cfg(feature = "cuda")]
 

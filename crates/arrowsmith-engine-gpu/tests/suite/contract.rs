@@ -27,7 +27,7 @@ fn suite(engine: &GpuEngine, check: impl Fn(&Suite<'_>) -> Held) {
     check(&Suite::new(&before_cpu(engine.clone())).sampled(4)).unwrap();
 }
 
-/// The suite with these bounds, its threads in the order of a seed.
+/// The suite with these limits, its threads in the order of a seed.
 fn with(seed: u64, options: &GpuOptions, check: impl Fn(&Suite<'_>) -> Held) {
     let check = |suite: &Suite<'_>| {
         check(suite).inspect_err(|_| eprintln!("with {options:?}, threads by {seed}"))
@@ -90,8 +90,7 @@ fn little_memory_and_small_pieces() {
     }
 }
 
-/// Runs of backslashes and quotes at every place of the 64 bytes that a thread looks at, and of the
-/// blocks.
+/// Runs of backslashes and quotes at every offset of a thread's 64 bytes, and of a block.
 #[test]
 fn escapes_across_words_and_blocks() {
     let field = Field::new("a", DataType::Utf8, true);
@@ -101,8 +100,8 @@ fn escapes_across_words_and_blocks() {
         let text = "\\\\".repeat(run) + "\\\"" + &"x".repeat(run % 67);
         sound.extend(format!("{{\"a\":\"{text}\"}}\n").bytes());
     }
-    // The same with an odd one at the end of a string, which leaves it open: that line is broken,
-    // no other.
+    // The same with an odd one at the end of a string, which leaves it open: only that line is
+    // malformed.
     let mut broken = sound.clone();
     broken.extend(b"{\"a\":\"\\\"}\n");
     broken.extend(&sound);

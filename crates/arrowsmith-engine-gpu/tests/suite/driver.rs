@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What calls CUDA's driver, on a GPU (`tools/gpu device`) or held to `kernels/shim/driver.cpp`
-//! (`tools/gpu driver`): a driver whose device is the CPU, and which is strict, late, and fails
-//! where it is told to.
+//! The calls of CUDA's driver, on a GPU (`tools/gpu device`) or with `kernels/shim/driver.cpp`
+//! (`tools/gpu driver`): a driver whose device is the CPU, which is strict, lazy, and fails on
+//! request.
 
 #![cfg(all(feature = "cuda", feature = "shim"))]
 
@@ -23,13 +23,13 @@ use libloading::Library;
 
 /// The driver, for one test at a time.
 struct Driver {
-    /// If it is the one of tests.
+    /// The driver of tests, if it is that.
     ours: Option<&'static Library>,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Driver {
-    /// The driver that the environment asks for.
+    /// The driver that the environment requests.
     fn here() -> Option<Self> {
         static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
         static ALONE: Mutex<()> = Mutex::new(());
@@ -44,11 +44,11 @@ impl Driver {
         // SAFETY: it is CUDA's driver, or the one of tests.
         let library = LIBRARY.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok()).as_ref();
         // SAFETY: the function takes a number.
-        let is_ours = |library: &&Library| unsafe { library.get::<Set>(FAIL.as_bytes()) }.is_ok();
-        Some(Self { ours: library.filter(is_ours), _alone })
+        let is_test_driver = |library: &&Library| unsafe { library.get::<Set>(FAIL.as_bytes()) }.is_ok();
+        Some(Self { ours: library.filter(is_test_driver), _alone })
     }
 
-    /// The one of tests.
+    /// The driver of tests.
     fn of_tests() -> Option<Self> {
         let driver = Self::here()?;
         if driver.ours.is_none() {
@@ -72,7 +72,7 @@ impl Driver {
         self.set("arrowsmith_driver_bytes", bytes);
     }
 
-    /// This thread has no context of the device any more: it may have been that of a consumer.
+    /// Takes the context from this thread, as a consumer may.
     fn is_left(&self) {
         let Some(library) = self.ours else { return };
         let mut current = std::ptr::dangling_mut();
@@ -82,7 +82,7 @@ impl Driver {
         assert!(status == 0 && current.is_null(), "{status} {current:?}");
     }
 
-    /// What was taken and not given back; a real driver does not say.
+    /// Resources not yet released; 0 with a real driver, which does not count them.
     fn live(&self) -> u64 {
         self.ours.map_or(0, |library| {
             // SAFETY: the function takes nothing.
@@ -215,7 +215,8 @@ fn parquet_is_read_through_a_driver() {
     assert_eq!(driver.live(), 0);
 }
 
-/// Whichever call fails, there is an error or the right rows, and nothing is held in the end.
+/// Whichever call fails, there is an error or the right rows, and at the end everything is
+/// released.
 #[test]
 fn every_call_may_fail() {
     let Some(driver) = Driver::of_tests() else { return };
@@ -223,7 +224,7 @@ fn every_call_may_fail() {
     let expected = rows(&OracleEngine, &plan, &text).unwrap();
     type Work<'w> = &'w dyn Fn(&GpuEngine) -> arrowsmith_core::Result<()>;
     let tries: [(&str, u64, Work<'_>); 4] = [
-        // Each failure of the kernels that were kept costs compiling them anew.
+        // Each failure of the cached kernels costs compiling them again.
         ("opening", 1, &|_| engine().map(|_| ())),
         ("rows", 8, &|engine| {
             rows(&before_cpu(engine.clone()), &plan, &text).map(|found| assert_eq!(found, expected))
@@ -257,14 +258,14 @@ fn every_call_may_fail() {
     }
 }
 
-/// Others use the device too.
+/// Other processes use the device too.
 #[test]
 fn a_device_without_room_changes_nothing() {
     let Some(driver) = Driver::of_tests() else { return };
     let (plan, text) = workload(Workload::Trip, 1 << 13);
     let expected = rows(&OracleEngine, &plan, &text).unwrap();
     let mut careful = Vec::new();
-    // Room for the tables of the plan and hardly more, for some of the text, for all of it.
+    // Memory for the tables of the plan and hardly more, for some of the text, for all of it.
     for bytes in [4 << 10, 64 << 10, 1 << 30] {
         driver.bytes_max((1 << 20) + bytes);
         let engine = engine().unwrap();

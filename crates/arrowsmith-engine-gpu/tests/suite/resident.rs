@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Batches that stay on the device: what is there, who owns it, and that it is given back once and
-//! in the end; and batches beyond what offsets of 32 bits number, with small numbers in their
-//! place.
+//! Batches that stay on the device: their content, their owner, and that they are freed exactly
+//! once; and batches larger than 32-bit offsets, with a small limit in their place.
 
 #![cfg(feature = "shim")]
 
@@ -37,7 +36,7 @@ fn workload(workload: Workload, layout: Layout) -> (Arc<Plan>, Vec<u8>, Framing)
     (Arc::new(Plan::new(Arc::new(workload.schema())).unwrap()), text, framing)
 }
 
-/// What an engine makes of a text, by as many batches as it likes.
+/// The batches that an engine decodes from a text.
 fn batches(engine: &dyn Engine, plan: &Arc<Plan>, chunk: &Chunk<'_>) -> Vec<RecordBatch> {
     let mut decoder = engine.decoder(plan, &DecodeOptions::default()).unwrap();
     decoder.decode(chunk).unwrap();
@@ -65,7 +64,7 @@ fn rows_beyond_an_offset_become_batches() {
             let found = batches(&before_cpu(engine.clone()), &plan, &chunk);
             assert!(found.len() as u64 >= text.len() as u64 / most, "{} batches", found.len());
             assert_eq!(whole(&plan, &found), expected, "{kind:?} {layout:?}");
-            // With the real bound they are one.
+            // With the real limit they are one batch.
             let (_, engine) = shim(options);
             assert_eq!(
                 batches(&before_cpu(engine.clone()), &plan, &chunk),
@@ -122,7 +121,7 @@ fn batches_that_stay_are_those_of_the_oracle() {
             let fetched: Vec<_> = kept.iter().map(|batch| batch.to_host().unwrap()).collect();
             assert_eq!(whole(&plan, &fetched), expected, "{kind:?} {layout:?}");
             assert_eq!(engine.counters().careful_bytes(), 0);
-            // Text that is there already.
+            // Text that is on the device already.
             let place = Arc::clone(&device) as Arc<dyn Device>;
             let there = DeviceText::upload(&place, text.clone()).unwrap();
             let mut decoder =
@@ -135,13 +134,13 @@ fn batches_that_stay_are_those_of_the_oracle() {
                 decoder.take().iter().map(|batch| batch.to_host().unwrap()).collect();
             assert_eq!(whole(&plan, &found), expected, "{kind:?} {layout:?}");
             drop((there, decoder, kept, engine, place));
-            assert_eq!(device.live(), 0, "pieces of memory were not given back");
+            assert_eq!(device.live(), 0, "pieces of memory were not freed");
         }
     }
 }
 
-/// Every type, nulls everywhere, columns of nothing; and plans, and records, that the CPU engine
-/// reads.
+/// Every type, nulls everywhere, empty columns; and plans, and records, that the CPU engine
+/// decodes.
 #[test]
 fn every_type_stays() {
     let schemas = [
@@ -186,7 +185,7 @@ fn every_type_stays() {
     }
 }
 
-/// What a consumer does that can read the memory, as it can here.
+/// A consumer that can read the memory, as is possible here.
 fn imported((schema, array): (FFI_ArrowSchema, FfiDeviceArray)) -> RecordBatch {
     assert_eq!((array.device_type, array.device_id), (1, 0));
     assert!(array.sync_event.is_null());
@@ -230,7 +229,7 @@ fn an_array_is_released_once_and_outlives_everything() {
     assert_eq!(device.live(), 0, "given back, once: the shim would have crashed at a second time");
 }
 
-/// Others use a device too: what it has no room for, the CPU engine decodes.
+/// Other processes use a device too: what does not fit, the CPU engine decodes.
 #[test]
 fn a_full_device_changes_nothing() {
     for layout in [Layout::Compact, Layout::Pretty] {
@@ -249,7 +248,7 @@ fn a_full_device_changes_nothing() {
             careful
         };
         let all = text.len() as u64;
-        // Room for the tables of the plan, and hardly more; for some of the text; for all of it.
+        // Memory for the tables of the plan, and hardly more; for some of the text; for all of it.
         assert_eq!(decode(1 << 20), all);
         let some = (20..24).map(|bits| decode((1 << 20) + (1 << bits))).collect::<Vec<_>>();
         assert!(some.is_sorted_by(|a, b| a >= b), "{some:?}");
@@ -259,7 +258,7 @@ fn a_full_device_changes_nothing() {
     let place: Arc<dyn Device> = Arc::new(ShimDevice::new(23).with_bytes_max(5000));
     let error = DeviceText::upload(&place, text.clone()).unwrap_err();
     assert!(error.to_string().contains("no room for 16"), "{error}");
-    // Batches that are to stay have to be there.
+    // Batches that stay need the memory.
     let room = Arc::new(ShimDevice::new(24).with_bytes_max((1 << 20) + 500));
     let engine = GpuEngine::new(Arc::clone(&room) as Arc<dyn Device>, GpuOptions::default());
     let mut decoder =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The decompressors of the device against the libraries of the host: texts of every kind at every level, and streams
-//! that are broken, of which the device may make nothing that the host would not.
+//! The decompressors of the device against the libraries of the host: texts of every kind at every
+//! level, and malformed streams, which the device must reject or decode as the host does.
 
 #![cfg(feature = "shim")]
 
@@ -14,7 +14,7 @@ use parquet::basic::{Compression, ZstdLevel};
 
 use crate::common;
 
-/// Numbers by chance (SplitMix64).
+/// Random numbers (SplitMix64).
 struct Chance(u64);
 
 impl Chance {
@@ -38,7 +38,8 @@ impl Chance {
     }
 }
 
-/// Up to `most` bytes: literals from alphabets of all sizes, runs, copies from near and far, and pieces of JSON.
+/// Up to `most` bytes: literals from alphabets of all sizes, runs, copies from near and far, and
+/// pieces of JSON.
 fn text(chance: &mut Chance, most: usize) -> Vec<u8> {
     let mut json = Vec::new();
     Generator::new(chance.of(&Workload::ALL), chance.next(), 64).fill(4096, &mut json);
@@ -79,7 +80,7 @@ fn zstd() -> Compression {
     Compression::ZSTD(ZstdLevel::default())
 }
 
-/// What the device makes of pages, all of them in one launch; nothing where it says that one is not sound.
+/// Decompresses pages on the device in one launch; `None` if it finds one malformed.
 fn unpack(codec: Compression, pages: &[(&[u8], usize)], seed: u64) -> Option<Vec<Vec<u8>>> {
     const ASIDE: usize = 128 << 10;
     let device: Arc<dyn Device> = common::device(seed);
@@ -124,7 +125,7 @@ fn pack(codec: Compression, text: &[u8], chance: &mut Chance) -> Vec<u8> {
     if chance.below(3) > 0 {
         return zstd::bulk::compress(text, level).unwrap();
     }
-    // Without the length of the whole, as streams are; flushed here and there, for more blocks.
+    // Without the total length, as in streams; flushed now and then, for more blocks.
     let mut encoder = zstd::Encoder::new(Vec::new(), level).unwrap();
     for part in text.chunks(chance.below(text.len()) + 1) {
         std::io::Write::write_all(&mut encoder, part).unwrap();

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The memory of a whole reading, which the portions that threads decode at once share.
 //!
-//! Every byte that a portion holds is taken out of one [`Pool`] through its [`Claim`]. Portions are handed
-//! out in order, so that only the oldest one has to go on for the reading to go on:
+//! Every byte that a portion holds is taken out of one [`Pool`] through its [`Claim`]. Portions are
+//! handed out in order, so progress needs only that the oldest one makes progress:
 //!
-//! - A younger portion that there is no room for is *revoked*: what it asked for is refused, it gives
-//!   back all that it holds, and is begun again later. It never waits.
-//! - The oldest one waits until the younger ones have given back what it needs. Once it is alone it is given
-//!   what it asks for: what one portion may hold is its [`Budget`](crate::Budget)'s to bound.
+//! - A younger portion for which there is no memory is *revoked*: its request is refused, it
+//!   releases all that it holds, and it is restarted later. It never waits.
+//! - The oldest one waits until the younger ones have released what it needs. Once it is alone,
+//!   every request is granted: its [`Budget`](crate::Budget) limits what one portion may hold.
 //!
-//! There is no deadlock: only the oldest portion waits, and only for younger ones, which do not wait for
-//! memory and so either end what they do or are refused. While it waits they get nothing more, so that what
-//! they give back is the oldest one's. And as each portion is the oldest one at some time, each gets done.
+//! It is deadlock-free: only the oldest portion waits, and only for younger ones, which do not wait
+//! for memory and so either finish or are refused. While it waits they are granted nothing, so what
+//! they release goes to the oldest one. Each portion becomes the oldest at some time, so each
+//! finishes.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -20,11 +21,11 @@ use std::time::Duration;
 
 use arrowsmith_core::Limits;
 
-/// How often who waits asks again for room to be made.
+/// Interval at which a waiting portion requests memory again.
 const PRESS_AGAIN: Duration = Duration::from_millis(20);
 
-/// Called by the oldest portion before it waits: whoever owns the younger ones drops one that idles, and
-/// revokes those that are being decoded. Says whether there was one that was not revoked before.
+/// Called by the oldest portion before it waits: the owner of the younger ones drops an idle one,
+/// and revokes those that are being decoded. Returns whether one was newly revoked.
 type Press = Box<dyn Fn() -> bool + Send + Sync>;
 
 /// What all portions may hold together, and what they do.
@@ -51,7 +52,7 @@ impl Pool {
         Self::new(limits.memory_bytes_max.max(super::BYTES_AT_LEAST))
     }
 
-    /// For portions that hold so many bytes together.
+    /// For portions that hold at most this many bytes together.
     pub fn new(bytes_max: usize) -> Arc<Self> {
         Arc::new(Self {
             used: AtomicUsize::new(0),
@@ -63,7 +64,7 @@ impl Pool {
         })
     }
 
-    /// Says who makes room; it may take any lock that nobody holds who asks for memory.
+    /// Sets what frees memory; it may take any lock that no thread holds while it takes memory.
     pub fn on_press(&self, press: impl Fn() -> bool + Send + Sync + 'static) {
         let _ = self.press.set(Box::new(press));
     }
@@ -73,7 +74,7 @@ impl Pool {
         self.bytes_max
     }
 
-    /// Bytes that they hold.
+    /// Bytes that all portions hold.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::SeqCst)
     }
@@ -96,31 +97,31 @@ impl Pool {
 #[derive(Debug)]
 pub struct Claim {
     pool: Arc<Pool>,
-    /// Never less than its part of what the pool counts.
+    /// At least its part of what the pool counts.
     used: AtomicUsize,
     state: AtomicU8,
 }
 
-/// What a claim may be: a young one becomes one of the two others, once.
+/// States of a claim: a young one becomes one of the other two, once.
 const YOUNG: u8 = 0;
 const OLDEST: u8 = 1;
 const REVOKED: u8 = 2;
 
 impl Claim {
-    /// The only one of a pool without an end.
+    /// The only claim of an unbounded pool.
     pub fn unbounded() -> Arc<Self> {
         let claim = Pool::new(usize::MAX).claim();
         claim.set_oldest();
         claim
     }
 
-    /// From now on it is the portion that is handed out next, unless it was revoked; says whether it is.
+    /// Makes it the portion that is handed out next, unless it was revoked; returns whether it is.
     pub fn set_oldest(&self) -> bool {
         self.becomes(OLDEST)
     }
 
-    /// Nothing more is given: the portion has to be begun again, with another claim. Says whether that is
-    /// so: never of the oldest one.
+    /// Refuses all further requests: the portion has to be restarted with another claim. Returns
+    /// whether it is revoked now, which the oldest one never is.
     pub fn revoke(&self) -> bool {
         self.becomes(REVOKED)
     }
@@ -131,7 +132,7 @@ impl Claim {
         changed.map_or_else(|found| found == state, |_| true)
     }
 
-    /// Whether it was revoked, by [`Claim::revoke`] or because there was no room.
+    /// Whether it was revoked, by [`Claim::revoke`] or because there was no memory.
     pub fn is_revoked(&self) -> bool {
         self.state.load(Ordering::SeqCst) == REVOKED
     }
@@ -141,7 +142,8 @@ impl Claim {
         self.used.load(Ordering::SeqCst)
     }
 
-    /// Takes so many bytes; whether there are so many. The oldest portion may have to wait for them.
+    /// Takes this many bytes; returns whether there were enough. The oldest portion may wait for
+    /// them.
     pub(super) fn take(&self, bytes: usize) -> bool {
         if self.try_take(bytes) {
             return true;
@@ -160,7 +162,7 @@ impl Claim {
                 continue;
             }
             let guard = pool.lock.lock().unwrap_or_else(PoisonError::into_inner);
-            // What was given back before is seen here, and what is after wakes.
+            // What was released before is seen here; a later release wakes this thread.
             if pool.used() > self.used() && !self.fits(bytes) {
                 drop(pool.freed.wait_timeout(guard, PRESS_AGAIN));
             }
@@ -207,8 +209,8 @@ impl Claim {
         }
     }
 
-    /// Counts what is decoded and waits to be handed out, which is there already: a younger portion may be
-    /// revoked for it, the oldest one is not, and does not wait.
+    /// Counts decoded data that waits to be handed out. It exists already: a younger portion may be
+    /// revoked for it; the oldest one is not, and does not wait.
     pub fn hold(self: &Arc<Self>, bytes: usize) -> Held {
         let mut held = Held { claim: Arc::clone(self), bytes: 0 };
         held.set(bytes);
@@ -216,7 +218,7 @@ impl Claim {
     }
 }
 
-/// What waits to be handed out, as a part of a claim. Dropping it gives it back.
+/// What waits to be handed out, as a part of a claim; returned on drop.
 #[derive(Debug)]
 pub struct Held {
     claim: Arc<Claim>,
@@ -224,7 +226,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// It is so many bytes now.
+    /// Sets its size, in bytes.
     pub fn set(&mut self, bytes: usize) {
         let before = std::mem::replace(&mut self.bytes, bytes);
         let claim = &self.claim;

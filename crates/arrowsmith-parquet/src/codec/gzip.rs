@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! GZIP: one or several gzip members, one after another; some writers leave the gzip frame out or write zlib's.
+//! GZIP: one or several gzip members, one after another; some writers omit the gzip frame or write
+//! zlib's.
 
 use std::io::Read;
 
@@ -26,7 +27,7 @@ impl Decompressor for Gzip {
     }
 }
 
-/// Reads `output` full, and no byte more.
+/// Fills `output`; input that has more is an error.
 pub(super) fn fill(reader: &mut dyn Read, output: &mut [u8]) -> Result<()> {
     let failed = |error: std::io::Error| corrupt(format!("the page does not decompress: {error}"));
     reader.read_exact(output).map_err(failed)?;

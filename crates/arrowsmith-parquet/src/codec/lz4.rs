@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! LZ4_RAW: one raw block. LZ4: what Hadoop wrote (blocks, each with its two lengths), and what others
-//! wrote under the same name when nobody had specified it (LZ4 frames, a raw block).
+//! LZ4_RAW: one raw block. LZ4: what Hadoop wrote (blocks, each with its two lengths), and what
+//! others wrote under that name before it was specified (LZ4 frames, a raw block).
 
 use arrowsmith_core::Result;
 use lz4_flex::block::decompress_into;
@@ -8,7 +8,7 @@ use lz4_flex::frame::FrameDecoder;
 
 use super::{Decompressor, corrupt, gzip, wrong_length};
 
-/// A raw block makes at most 255 bytes of one.
+/// A raw block expands one byte to at most 255.
 const RATIO_MAX: usize = 255;
 
 /// See the module.

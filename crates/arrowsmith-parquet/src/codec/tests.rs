@@ -29,8 +29,8 @@ fn hadoop(blocks: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// A brotli stream of meta-blocks that are not compressed: no encoder is a dependency of ours, and the
-/// compressed ones stand in the corpora.
+/// A brotli stream of meta-blocks that are not compressed: no encoder is a dependency of ours, and
+/// the compressed ones are in the corpora.
 fn brotli_bytes(bytes: &[u8]) -> Vec<u8> {
     // The window of 16 bits is one zero bit, which only the first block has before it.
     let mut out = Vec::new();

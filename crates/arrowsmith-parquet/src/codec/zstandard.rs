@@ -6,7 +6,7 @@ use zstd::bulk;
 
 use super::{Decompressor, corrupt, wrong_length};
 
-/// A context, which is large and slow to make.
+/// A context, which is large and slow to create.
 pub(super) struct Zstd(bulk::Decompressor<'static>);
 
 impl Zstd {
@@ -25,7 +25,8 @@ impl Decompressor for Zstd {
         if bytes == declared { Ok(()) } else { Err(wrong_length(bytes, declared)) }
     }
 
-    /// A block of one repeated byte takes 4 bytes and makes up to 128 KiB; a frame has a few bytes more.
+    /// A block of one repeated byte takes 4 bytes and makes up to 128 KiB; a frame has a few bytes
+    /// more.
     fn output_bytes_max(&self, input_bytes: usize) -> Option<usize> {
         Some(input_bytes.saturating_mul(128 << 10))
     }

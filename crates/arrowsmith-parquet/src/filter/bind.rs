@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A literal and a column's type → the test. What is outside of the type is settled here.
+//! A literal and a column's type → the test. Literals outside of the type's range are resolved
+//! here.
 
 use arrow_buffer::i256;
 use arrow_schema::DataType;
@@ -63,7 +64,7 @@ pub(super) fn test(
             let nearest = text.parse().map_err(|_| refused("float64"))?;
             return Ok(float(text, nearest, comparison));
         }
-        // The nearest number of the type, so that `x = 0.1` finds what was written as 0.1.
+        // The nearest number of the type, so that `x = 0.1` matches what was written as 0.1.
         (DataType::Float32, Literal::Number(text)) => {
             let nearest: f32 = text.parse().map_err(|_| refused("float32"))?;
             return Ok(float(text, nearest.into(), comparison));
@@ -95,8 +96,8 @@ pub(super) fn test(
     Ok(Test::Compare(comparison, key))
 }
 
-/// Scale and range of the types that are compared as integers: of decimals the range of what is stored, which
-/// may be more than their digits say.
+/// Scale and range of the types that are compared as integers: of decimals the range of what is
+/// stored, which may be more than their digits say.
 fn integers(kind: &DataType) -> Option<(i32, Range)> {
     let range = |low: i128, high: i128| (i256::from_i128(low), i256::from_i128(high));
     let (scale, low, high) = match kind {

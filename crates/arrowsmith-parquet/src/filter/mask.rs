@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which rows of a batch match: exact, column by column.
 //!
-//! A condition's rows are two bitmaps, those for which it is true and those for which it is false; the others
-//! are those for which it is neither.
+//! The result is two bitmaps: rows for which the condition is true, and rows for which it is false;
+//! for the others it is null.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -91,7 +91,7 @@ fn column(target: &Target, batch: &RecordBatch) -> Result<(ArrayRef, Option<Null
     Ok((array, nulls))
 }
 
-/// Compares every value, those behind nulls too; none if the key is not of the array's type.
+/// Compares every value, those of null slots too; `None` if the key is not of the array's type.
 fn compare(array: &ArrayRef, comparison: Comparison, key: &Key) -> Option<BooleanBuffer> {
     macro_rules! integers {
         ($($type:ty),* $(,)?) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers as they are written, and what they mean for a column whose values are integers of some unit: what
-//! falls between two values, or outside of the type, is settled here.
+//! Number literals, and what they mean for a column whose values are integers of some unit: a
+//! literal between two values, or outside of the type's range, is resolved here.
 
 use arrow_buffer::i256;
 
@@ -13,7 +13,8 @@ const DIGITS_MAX: usize = 76;
 /// Exponents beyond this make no difference to any type.
 const EXPONENT_MAX: i32 = 1 << 20;
 
-/// A number as it is written: `digits`, and a little more if there is `more`, times ten to the `exponent`.
+/// A number as it is written: `digits`, and a little more if there is `more`, times ten to the
+/// `exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exact {
     negative: bool,
@@ -35,7 +36,7 @@ impl Exact {
         if !plain(whole) || !plain(fraction) || (whole.is_empty() && fraction.is_empty()) {
             return None;
         }
-        // Zeros at the end say nothing and would use up digits.
+        // Trailing zeros do not matter and would use up digits.
         let fraction = fraction.trim_end_matches('0');
         let all = format!("{whole}{fraction}");
         let all = all.trim_start_matches('0');
@@ -67,7 +68,7 @@ impl Exact {
         let power = power.filter(|_| shift.unsigned_abs() <= 76);
         let (magnitude, exact) = match power {
             _ if self.is_zero() => (Some(i256::ZERO), true),
-            // What was left out would count.
+            // The omitted digits would count.
             Some(_) if shift > 0 && self.more => (None, true),
             Some(power) if shift >= 0 => (self.digits.checked_mul(power), !self.more),
             None if shift >= 0 => (None, true),
@@ -98,7 +99,7 @@ fn exponent_of(text: &str) -> Option<i32> {
     Some(if text.starts_with('-') { -value } else { value })
 }
 
-/// The least and the greatest value of a type.
+/// The minimum and maximum of a type.
 pub(super) type Range = (i256, i256);
 
 /// The test against a number whose floor is `floor`, and which is that if it is `exact`.
@@ -130,8 +131,8 @@ fn outside(below: bool, comparison: Comparison) -> Test {
     if holds { Test::Always } else { Test::Never }
 }
 
-/// The test of floating-point numbers against the one that is `nearest` to what is written. What is written as
-/// a number is never infinity, and never zero where it is not: it lies beside them.
+/// The test of floating-point numbers against the one that is `nearest` to what is written. What is
+/// written as a number is never infinity, and never zero where it is not: it is next to them.
 pub(super) fn float(text: &str, nearest: f64, comparison: Comparison) -> Test {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     let written = Exact::parse(text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Filters over files that the `parquet` crate writes: what is pruned never held a row that matches.
+//! Filters over files that the `parquet` crate writes: what is pruned never held a row that
+//! matches.
 
 use std::sync::Arc;
 
@@ -20,7 +21,8 @@ use proptest::prelude::*;
 use crate::options::ReadOptions;
 use crate::{File, Filter, Predicate, ReadPlan};
 
-/// A column of each kind. Values grow with the row, with some noise and nulls, so that pages differ.
+/// A column of each kind. Values grow with the row, with some noise and nulls, so that pages
+/// differ.
 fn batch(rows: i64, noise: &[u8]) -> RecordBatch {
     let bit = |row: i64| noise[usize::try_from(row).unwrap() % noise.len()];
     let value = |row: i64| (bit(row) % 9 != 0).then(|| row + i64::from(bit(row) % 13) - 50);
@@ -117,8 +119,7 @@ fn written(batch: &RecordBatch, page_rows: usize, bounds: usize, index: bool) ->
     bytes.into()
 }
 
-/// Rows that the filter leaves, and rows that pruning leaves; every row of the first is one of the
-/// second.
+/// Rows that the filter keeps, and rows that pruning keeps; the first are a subset of the second.
 fn check(bytes: &Bytes, text: &str) -> (usize, usize) {
     let file = File::open(bytes.clone(), &Limits::default()).unwrap();
     let plan = ReadPlan::new(&file, &ReadOptions::default()).unwrap();
@@ -195,7 +196,8 @@ proptest! {
     }
 }
 
-/// Digits of a picosecond's count, and a text of as many places: seconds of a day, before or after 1970.
+/// Digits of a picosecond's count, and a text of as many places: seconds of a day, before or after
+/// 1970.
 fn instant(seconds: i64, picos: i64, places: usize) -> (String, i128) {
     let step = 10_i64.pow(u32::try_from(12 - places).unwrap());
     let picos = picos / step * step;
@@ -385,11 +387,11 @@ fn pages_and_row_groups_without_a_match_are_left_out() {
     assert_eq!(check(&bytes, "n = 0.105"), (0, 0));
     assert_eq!(check(&bytes, "i is null"), (0, 0));
     assert_eq!(check(&bytes, "s = '0010 and mor'"), (0, 0));
-    // NaN is equal to nothing, so that no page can be left out for !=.
+    // NaN is equal to nothing, so that no page can be pruned for !=.
     assert_eq!(check(&bytes, "f != 1000").1, 600);
     // 4294967247 is stored as -49; the page of -9 to 10 reaches from 0 to 4294967295.
     assert_eq!(check(&bytes, "u = 4294967247"), (1, 40));
-    // Without a page index row groups are what can be left out.
+    // Without a page index only whole row groups can be pruned.
     let bytes = written(&batch(600, &[1]), 20, 64, false);
     assert_eq!(check(&bytes, "i >= 500"), (51, 200));
     // Statistics allow it, the bloom filter does not: the strings in between end otherwise.

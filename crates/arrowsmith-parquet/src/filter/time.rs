@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Dates, times and timestamps as they are written: exact to the last digit, whatever the unit of the column is.
+//! Dates, times and timestamps as they are written: exact to the last digit, whatever the unit of
+//! the column is.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ const PLACES: usize = 9;
 /// A point in time or a time of day: nanoseconds, and whether it is a little more than that.
 type Moment = (i128, bool);
 
-/// The test of a column of dates, times or timestamps; none if the text is no such thing.
+/// The test of a column of dates, times or timestamps; `None` if the text is none of these.
 pub(super) fn test(text: &str, kind: &DataType, comparison: Comparison) -> Option<Test> {
     let tick = tick(kind)?;
     let (nanos, more) = moment(text, kind, tick)?;
@@ -56,8 +57,8 @@ fn tick(kind: &DataType) -> Option<i128> {
     })
 }
 
-/// A text without a time zone is local time in the column's zone; where that time does not exist or comes twice
-/// there, it means nothing.
+/// A text without a time zone is local time in the column's zone; where that time does not exist
+/// there or is ambiguous, it is `None`.
 fn moment(text: &str, kind: &DataType, tick: i128) -> Option<Moment> {
     match kind {
         DataType::Time32(_) | DataType::Time64(_) => {
@@ -89,7 +90,7 @@ fn at(text: &str, zone: &str) -> Option<Moment> {
     Some((nanos + i128::from(found.timestamp_subsec_nanos()), more))
 }
 
-/// The text without digits behind those of the nanoseconds, and whether one of these says something.
+/// The text without digits after those of the nanoseconds, and whether one of those is not zero.
 fn nanoseconds(text: &str) -> (String, bool) {
     let Some((before, fraction)) = text.split_once('.') else { return (text.to_owned(), false) };
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();

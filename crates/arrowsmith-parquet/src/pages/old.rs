@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Column chunks for other readers, which believe headers that are known to be wrong.
+//! Corrected column chunks for other readers, which trust headers that are known to be wrong.
 //!
-//! parquet-cpp-arrow before 3.0.0 compressed data pages of version 2 and said in their headers that it did not
-//! (ARROW-10353). [`Pages`] goes by the writer's name; a reader that does not gets a copy with true headers.
+//! parquet-cpp-arrow before 3.0.0 compressed data pages of version 2 and said in their headers that
+//! it did not (ARROW-10353). [`Pages`] checks the writer's name; a reader that does not gets a copy
+//! with correct headers.
 
 use arrowsmith_core::Result;
 use bytes::Bytes;
@@ -12,11 +13,11 @@ use crate::File;
 use crate::header::HeaderError;
 use crate::thrift::{FALSE, Reader, STRUCT, TRUE};
 
-/// The bytes of a column chunk with headers that say of pages of version 2 that they are compressed; none where
-/// the headers as they are can be believed.
+/// The bytes of a column chunk with headers that say of pages of version 2 that they are
+/// compressed; `None` if the headers are correct.
 ///
 /// # Errors
-/// A chunk that [`Pages`] refuses.
+/// A chunk that [`Pages`] rejects.
 pub fn corrected_chunk(file: &File, row_group: usize, leaf: usize) -> Result<Option<Bytes>> {
     if !file.compresses_always() {
         return Ok(None);

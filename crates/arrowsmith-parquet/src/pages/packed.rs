@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages as the file has them, for readers that decompress by themselves: a GPU does.
+//! Pages as the file has them, for readers that decompress themselves, such as a GPU.
 
 use arrowsmith_core::Result;
 
@@ -15,8 +15,8 @@ pub struct PackedPage<'a> {
     pub count: usize,
     /// How the values are encoded.
     pub encoding: Encoding,
-    /// Of a data page of version 1, whose levels stand before the values in what is compressed: how repetition and
-    /// definition levels are encoded, where the page says one of the known ways.
+    /// Of a data page of version 1, whose levels precede the values in what is compressed: how
+    /// repetition and definition levels are encoded, if the encoding is a known one.
     pub v1_levels: Option<(Option<LevelEncoding>, Option<LevelEncoding>)>,
     /// Repetition levels of a page of version 2, in runs.
     pub rep: &'a [u8],
@@ -24,17 +24,17 @@ pub struct PackedPage<'a> {
     pub def: &'a [u8],
     /// What is compressed.
     pub packed: &'a [u8],
-    /// Bytes it becomes; with 0, `packed` may hold anything.
+    /// Bytes after decompression; if 0, `packed` may hold anything.
     pub unpacked_bytes: usize,
 }
 
 impl Pages {
-    /// The next page as the file has it, for a reader that decompresses by itself what `takes` says of the compressed
-    /// bytes; none, and [`Pages::next`] reads it, at the end of the chunk, for other pages, and for those that are not
-    /// compressed.
+    /// The next page as the file has it, if `takes` accepts its compressed bytes. `None` at the end
+    /// of the chunk, for pages that `takes` declines, and for those that are not compressed;
+    /// [`Pages::next`] reads these.
     ///
     /// # Errors
-    /// As [`Pages::next`], but for what only decompression shows.
+    /// As [`Pages::next`], except those that only decompression finds.
     pub fn next_packed(
         &mut self,
         takes: impl FnOnce(&[u8]) -> bool,

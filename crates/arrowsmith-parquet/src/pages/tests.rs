@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The page cursor over files that the `parquet` crate writes, and over what is not right.
+//! The page cursor over files that the `parquet` crate writes, and over malformed ones.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -95,10 +95,10 @@ fn packed_pages_become_the_pages_that_are_read() {
             let mut codec = crate::codec::decompressor(Compression::SNAPPY).unwrap();
             let mut count = 0;
             while let Some(expected) = plain.next().unwrap() {
-                // Nothing is passed over where the reader does not take it.
+                // Nothing is skipped where the reader does not take it.
                 assert!(packed.next_packed(|_| false).unwrap().is_none());
                 let Some(page) = packed.next_packed(|bytes| !bytes.is_empty()).unwrap() else {
-                    // Pages of version 2 that became no shorter are stored as they are.
+                    // Pages of version 2 that compression does not shorten are stored.
                     packed.next().unwrap().unwrap();
                     continue;
                 };
@@ -214,7 +214,7 @@ fn a_window_gives_what_memory_gives() {
     .unwrap();
     for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
         for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY] {
-            // Pages from far below a window to many times as long.
+            // Pages from much smaller than a window to many times its size.
             for page_rows in [3, 40, 70, 1000] {
                 let properties = WriterProperties::builder()
                     .set_writer_version(version)
@@ -239,7 +239,7 @@ fn a_window_gives_what_memory_gives() {
                         assert_eq!(contents(&file, leaf, true, take), wanted);
                     }
                 }
-                // What others cut off meanwhile is an error, wherever that is.
+                // A file that is truncated meanwhile is an error, wherever.
                 for length in [bytes.len() / 2, 100, 0] {
                     disk.set_len(length as u64).unwrap();
                     let mut pages = Pages::new(&file, 0, 1).unwrap();
@@ -270,7 +270,7 @@ fn parts_of_a_file_are_enough() {
     };
     let error = Pages::new(&file, 0, 1).unwrap().next().unwrap_err();
     assert_eq!(error.as_file().unwrap().kind, FileErrorKind::Truncated);
-    // The chunk in two pieces, cut between pages.
+    // The chunk in two pieces, split between pages.
     let range = file.chunk_range(0, 0).unwrap();
     let whole = open(&bytes);
     let cut = page_locations(&whole, 0, 0).unwrap().unwrap()[4].offset;
@@ -335,7 +335,7 @@ fn any_changed_byte_is_an_error_or_a_page() {
 #[test]
 fn a_page_has_no_more_nulls_than_values() {
     let bytes = file(small_pages(WriterVersion::PARQUET_2_0, Compression::UNCOMPRESSED));
-    // Behind the page header's sizes and its checksum: DataPageHeaderV2 {1: 100, 2: 15, 3: 100, …}.
+    // After the page header's sizes and its checksum: DataPageHeaderV2 {1: 100, 2: 15, 3: 100, …}.
     let counts = [0x15, 200, 1, 0x15, 30, 0x15, 200, 1];
     let at = bytes.windows(counts.len()).position(|window| window == counts).unwrap();
     for (place, value) in [(4, 0x7e), (6, 202)] {
@@ -370,7 +370,7 @@ fn files_that_are_none_are_refused() {
     assert_eq!(kind(&File::open(whole, &limits).unwrap_err()), FileErrorKind::Limit);
 }
 
-/// Metadata whose schema nests, or counts, beyond what is there.
+/// Metadata whose schema nests, or counts, more than there is.
 #[test]
 fn schemas_that_would_cost_much_are_refused() {
     let build = |elements: &[u8], count: u8| {
@@ -410,7 +410,8 @@ mod properties {
     }
 }
 
-/// Pages of version 2 as parquet-cpp-arrow wrote them before 3.0.0: compressed, and saying that they are not.
+/// Pages of version 2 as parquet-cpp-arrow wrote them before 3.0.0: compressed, and saying that
+/// they are not.
 #[test]
 fn old_pages_of_version_2_are_compressed_whatever_they_say() {
     for (created_by, sound) in

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The text of a condition → its tree. A hand-written descent: the grammar has a dozen words.
+//! The text of a condition → its tree. A hand-written recursive descent: the grammar has a dozen
+//! words.
 
 use arrowsmith_core::{Error, Result};
 
 use super::{Comparison, Literal, Predicate};
 
-/// Deepest nesting of parentheses and `not`.
+/// Maximum nesting of parentheses and `not`.
 const DEPTH_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,7 +93,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
     Ok(tokens)
 }
 
-/// Bytes of a number, taken greedily; a sign stands at its start or behind an `e` only.
+/// Bytes of a number, taken greedily; a sign is allowed only at its start or after an `e`.
 fn number_bytes(text: &str) -> usize {
     let mut before = ' ';
     text.char_indices()
@@ -117,7 +118,7 @@ fn quoted(text: &str, start: usize, quote: char) -> Result<(String, usize)> {
             return Ok((value, index + 2));
         }
     }
-    Err(error(text, start, "a quote that is not closed"))
+    Err(error(text, start, "an unterminated quote"))
 }
 
 fn hexadecimal(digits: &str) -> Option<Vec<u8>> {

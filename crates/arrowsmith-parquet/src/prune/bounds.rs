@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bounds of the values of a chunk or page, and what they say of a test.
+//! Bounds of the values of a chunk or page, and what a test can be for values within them.
 //!
-//! A bound counts only where it is certain what order it is of. The old `min` and `max` are of signed
-//! order, which is wrong for strings and unsigned numbers; a column order that is not known says
-//! nothing; NaN is no bound. A bound that has been cut short is still a bound.
+//! A bound is used only if its order is certain. The old `min` and `max` use signed order, which is
+//! wrong for strings and unsigned numbers; bounds of an unknown column order are ignored; NaN is no
+//! bound. A truncated bound is still a bound.
 
 use arrow_schema::DataType;
 use half::f16;
@@ -78,14 +78,14 @@ impl Bounds {
         }
         let low = min.and_then(|bytes| key(leaf, bytes));
         let high = max.and_then(|bytes| key(leaf, bytes));
-        // Bounds the wrong way round come from a writer with another order.
+        // Swapped bounds come from a writer with another order.
         match (&low, &high) {
             (Some(a), Some(b)) if a > b => Self { low: None, high: None, nulls, count },
             _ => Self { low, high, nulls, count },
         }
     }
 
-    /// What the bounds say of a test.
+    /// The verdict of the bounds on a test.
     pub(super) fn verdict(&self, test: &Test) -> Verdict {
         let some_values = self.nulls.is_none_or(|nulls| nulls < self.count);
         let (comparison, value) = match test {
@@ -97,10 +97,10 @@ impl Bounds {
             Test::Compare(..) if !some_values => return Verdict { yes: false, no: false },
             Test::Compare(comparison, value) => (*comparison, value),
         };
-        // NaN, of which bounds say nothing, makes every comparison false but this one.
+        // Bounds do not include NaN, for which every comparison but this one is false.
         let float = matches!(value, Key::Float(_));
         let nan = matches!(value, Key::Float(value) if value.is_nan());
-        // Bounds are never so wide.
+        // Bounds are never that wide.
         if nan || matches!(value, Key::Wide(_)) {
             return Verdict::UNKNOWN;
         }
@@ -133,7 +133,7 @@ impl Bounds {
     }
 }
 
-/// Whether the old statistics, of signed order, are of the column's order.
+/// Whether signed order, that of the old statistics, is the column's order.
 fn signed_order(leaf: &Leaf) -> bool {
     use DataType as D;
     let kind = value_type(leaf.field.data_type());
@@ -146,7 +146,7 @@ fn signed_order(leaf: &Leaf) -> bool {
     }
 }
 
-/// A bound in the domain in which the column is compared; none where that says nothing.
+/// A bound in the domain in which the column is compared; `None` if the bytes are no usable bound.
 fn key(leaf: &Leaf, bytes: &[u8]) -> Option<Key> {
     use DataType as D;
     let kind = value_type(leaf.field.data_type());
@@ -181,7 +181,7 @@ fn key(leaf: &Leaf, bytes: &[u8]) -> Option<Key> {
                 return (!value.is_nan()).then_some(Key::Float(value));
             }
             (Conversion::AsStored, _) => return Some(Key::Bytes(bytes.to_vec())),
-            // Cut short it would be another number.
+            // Truncated, it would be another number.
             (Conversion::BytesToDecimal, _) if bytes.len() == leaf.type_bytes => big_endian(bytes)?,
             _ => return None,
         },
@@ -192,7 +192,7 @@ fn key(leaf: &Leaf, bytes: &[u8]) -> Option<Key> {
         Conversion::Multiply(factor) => stored.checked_mul(factor.into())?,
         Conversion::Divide(divisor) => stored.div_euclid(divisor.into()),
         Conversion::Narrow if fits(kind, stored) => stored,
-        // Values that wrap around are in no order.
+        // Values that wrap around are not ordered.
         Conversion::Narrow | Conversion::Int96(_) | Conversion::Interval | Conversion::Null => {
             return None;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logical types that Arrow knows as extension types: their name and parameters in a field's metadata.
+//! Logical types that Arrow knows as extension types: their name and parameters in a field's
+//! metadata.
 
 use std::collections::HashMap;
 
@@ -40,7 +41,7 @@ pub(super) fn add(
     }
 }
 
-/// GeoArrow's parameters, as JSON. A CRS that is left out is OGC:CRS84, the one called `srid:0` is
+/// GeoArrow's parameters, as JSON. An omitted CRS is OGC:CRS84, the one called `srid:0` is
 /// unknown; one that is a JSON object (PROJJSON) stays one.
 fn well_known_binary(crs: Option<&str>, edges: Option<&str>) -> String {
     let crs = match crs.unwrap_or("OGC:CRS84") {

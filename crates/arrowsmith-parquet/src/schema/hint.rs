@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Arrow schema that a writer has put into the file's metadata, for types that Parquet has no name for.
+//! The Arrow schema that a writer has put into the file's metadata, for types that Parquet has no
+//! name for.
 
 use std::collections::HashMap;
 
@@ -13,8 +14,8 @@ use parquet::file::metadata::FileMetaData;
 /// The key of the schema.
 const ARROW_SCHEMA_KEY: &str = "ARROW:schema";
 
-/// The file's key-value metadata without the Arrow schema, and that schema. One that cannot be read is left
-/// out: it is advice, and the Parquet schema says all that is needed.
+/// The file's key-value metadata without the Arrow schema, and that schema. One that cannot be read
+/// is ignored: it is a hint, and the Parquet schema has all that is needed.
 pub(super) fn metadata(file: &FileMetaData) -> (HashMap<String, String>, Option<Schema>) {
     let mut metadata = HashMap::new();
     let mut hint = None;
@@ -42,13 +43,13 @@ pub(crate) fn is_sound_in(file: &FileMetaData) -> bool {
 
 fn decode(value: &str) -> Option<Schema> {
     let bytes = BASE64_STANDARD.decode(value).ok()?;
-    // The message stands behind a marker and its length, unless the writer is an old one.
+    // The message follows a marker and its length, except from old writers.
     let message = match bytes.get(..4) {
         Some([0xff, 0xff, 0xff, 0xff]) => bytes.get(8..)?,
         _ => &bytes,
     };
     let schema = arrow_ipc::root_as_message(message).ok()?.header_as_schema()?;
-    // The conversion panics where a schema is a flat buffer, but not one of Arrow.
+    // The conversion panics on a valid flat buffer that is not an Arrow schema.
     let sound = schema.endianness() == Endianness::Little && schema.fields()?.iter().all(is_sound);
     sound.then(|| fb_to_schema(schema))
 }
@@ -109,7 +110,7 @@ fn is_sound(field: Field<'_>) -> bool {
         }
         Type::Map => field.type_as_map().map(|_| count == 1),
         Type::RunEndEncoded => Some(count == 2),
-        // Unions, which no Parquet file holds, and what may come.
+        // Unions, which no Parquet file holds, and future types.
         _ => None,
     };
     sound.unwrap_or(false) && children.is_none_or(|children| children.iter().all(is_sound))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A Parquet primitive type → the Arrow type, and the conversion from what is stored.
 //!
-//! Without other information the result is that of the `parquet` crate. A hint, from the Arrow schema in
-//! the file, is followed as that crate follows it: where it fits what is stored, else not.
+//! Without other information the result is that of the `parquet` crate. A hint, from the Arrow
+//! schema in the file, is followed as that crate follows it: if it matches what is stored.
 
 use arrow_schema::{
     DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, IntervalUnit, TimeUnit,
@@ -17,7 +17,7 @@ use crate::plan::Conversion;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
-/// What a primitive type says, taken apart.
+/// The parts of a primitive type.
 pub(super) struct Primitive<'a> {
     pub(super) physical: Physical,
     pub(super) type_bytes: i32,
@@ -28,7 +28,7 @@ pub(super) struct Primitive<'a> {
 }
 
 impl<'a> Primitive<'a> {
-    /// None for a group.
+    /// `None` for a group.
     pub(super) fn of(kind: &'a Type) -> Option<Self> {
         let Type::PrimitiveType { basic_info, physical_type, type_length, scale, precision } = kind
         else {
@@ -44,7 +44,7 @@ impl<'a> Primitive<'a> {
         })
     }
 
-    /// The Arrow type and the conversion, with a hint and the reader's wishes.
+    /// The Arrow type and the conversion, given a hint and the reader's options.
     pub(super) fn target(
         &self,
         hint: Option<&DataType>,
@@ -54,7 +54,7 @@ impl<'a> Primitive<'a> {
         let plain = self.plain()?;
         let hinted = hint.map_or_else(|| plain.clone(), |hint| follow(&plain, hint));
         let wished = wish(hinted, options, dictionary);
-        // A hint of a type that what is stored cannot become is no hint.
+        // A hint to which the stored type cannot be converted is ignored.
         let tries = [wished, wish(plain.clone(), options, dictionary), plain];
         for target in tries {
             if let Some(conversion) = self.conversion(&target) {
@@ -232,13 +232,13 @@ impl<'a> Primitive<'a> {
         )
     }
 
-    /// How what is stored becomes `target`; none if it cannot.
+    /// How what is stored becomes `target`; `None` if it cannot.
     fn conversion(&self, target: &DataType) -> Option<Conversion> {
         use Conversion::{AsStored, Divide, IntegerToDecimal, Multiply, Narrow};
         use DataType as D;
 
         if let D::Dictionary(keys, values) = target {
-            // What a dictionary is made of are values, not parts of values.
+            // A dictionary's entries are whole values.
             let flat = !values.is_nested() && !matches!(**values, D::Dictionary(..) | D::Null);
             return (keys.is_dictionary_key_type() && flat)
                 .then(|| self.conversion(values))
@@ -307,8 +307,8 @@ fn ticks(unit: TimeUnit) -> i64 {
     }
 }
 
-/// The type that a hint makes of a plain type: itself where it is one that the same stored values can
-/// have, else the plain type.
+/// The type that a hint makes of a plain type: itself where it is one that the same stored values
+/// can have, else the plain type.
 fn follow(plain: &DataType, hint: &DataType) -> DataType {
     use DataType as D;
     let fits = match (plain, hint) {
@@ -334,8 +334,8 @@ fn follow(plain: &DataType, hint: &DataType) -> DataType {
         (_, D::Dictionary(_, values)) => follow(plain, values) == **values,
         _ => false,
     };
-    // Parquet has no seconds, and writers may be told to use another unit: an instant is one in any of them,
-    // and the zone is the hint's.
+    // Parquet has no seconds, and writers may be told to use another unit: an instant is one in any
+    // of them, and the zone is the hint's.
     if let (D::Timestamp(unit, Some(_)), D::Timestamp(_, Some(zone))) = (plain, hint) {
         return D::Timestamp(*unit, Some(zone.clone()));
     }
@@ -346,7 +346,7 @@ fn follow(plain: &DataType, hint: &DataType) -> DataType {
     }
 }
 
-/// The type that the reader wants instead.
+/// The type that the reader's options choose instead.
 fn wish(target: DataType, options: &ReadOptions, dictionary: bool) -> DataType {
     use DataType as D;
     let form = options.strings;
@@ -366,7 +366,7 @@ fn wish(target: DataType, options: &ReadOptions, dictionary: bool) -> DataType {
             if dictionary { D::Dictionary(Box::new(D::Int32), Box::new(value)) } else { value }
         }
         D::Dictionary(keys, values) if !dictionary && form != StringForm::AsFile => {
-            // Who asks for a form wants it for dictionaries' values too.
+            // The form applies to dictionaries' values too.
             D::Dictionary(keys, Box::new(wish(*values, options, false)))
         }
         other => other,

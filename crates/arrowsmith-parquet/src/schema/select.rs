@@ -12,7 +12,7 @@ use crate::options::{Columns, ReadOptions};
 /// What is known of each leaf.
 #[derive(Debug, Clone, Copy, Default)]
 struct Choice {
-    /// Place of the first path that selects it; none if it is not read.
+    /// Place of the first path that selects it; `None` if it is not read.
     order: Option<usize>,
     dictionary: bool,
 }
@@ -75,8 +75,8 @@ impl Selection {
     }
 }
 
-/// The two paths of a leaf: with all of Parquet's names, and without those of the groups inside lists and
-/// maps.
+/// The two paths of a leaf: with all of Parquet's names, and without those of the groups inside
+/// lists and maps.
 struct Paths {
     full: String,
     short: String,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The mapping of schemas: what the specification says of lists, what the reader asks for, what is refused.
-//! Types of every kind are held to the `parquet` crate in `tests/suite/corpora.rs`.
+//! The mapping of schemas: what the specification says of lists, what the reader requests, what is
+//! rejected. Types of every kind are compared with the `parquet` crate's in
+//! `tests/suite/corpora.rs`.
 
 use arrow_schema::TimeUnit;
 use parquet::schema::parser::parse_message_type;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every third-party file: the plan's schema and levels, and every page, are those of the `parquet` crate.
+//! Every third-party file: the plan's schema and levels, and every page, are those of the `parquet`
+//! crate.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,8 +29,8 @@ const DECIDED: [(&str, &str); 11] = [
     ("parquet-duckdb/bigdecimal.parquet", "only they plan it"),
     // They do not expect a negative offset.
     ("parquet-duckdb/broken/fuzzer4381.parquet", "panics"),
-    // They take a column for plain that says it is encrypted, and a number of values that is not that
-    // of the rows; the first page here has no sound header.
+    // They take a column for plain that says it is encrypted, and a number of values that is not
+    // that of the rows; the first page here has no sound header.
     (
         "parquet-duckdb/plaintext_footer_crypto_metadata.parquet",
         "only they: bytes in memory, row group 0, column i: encrypted",
@@ -194,7 +195,7 @@ fn without_extensions(field: &Field) -> Field {
     field.clone().with_data_type(data_type).with_metadata(metadata)
 }
 
-/// What differs in a file; none if nothing does, or both refuse it.
+/// What differs in a file; `None` if nothing does, or both refuse it.
 fn compare(bytes: &Bytes) -> Option<String> {
     let limits = arrowsmith_core::Limits::default();
     let reader = SerializedFileReader::new(bytes.clone());

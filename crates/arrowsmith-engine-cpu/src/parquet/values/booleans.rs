@@ -49,7 +49,8 @@ impl Values for Booleans {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.out.is_empty() {
-            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+            // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+            // limit.
             self.out.reserve(self.slots);
         }
         match &mut self.state {
@@ -90,7 +91,7 @@ impl Values for Booleans {
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let bits = self.out.take();
         if nulls.as_ref().is_some_and(|nulls| nulls.len() != bits.len()) {
-            return Err(corrupt("booleans out of step with their levels"));
+            return Err(corrupt("fewer booleans than their levels say"));
         }
         Ok(Arc::new(BooleanArray::new(bits, nulls)))
     }

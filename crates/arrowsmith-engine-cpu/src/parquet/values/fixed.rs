@@ -17,7 +17,7 @@ use super::super::{corrupt, fault};
 use super::Values;
 use super::state::{State, indices, plausible};
 
-/// Bytes of values that are made to be passed over.
+/// Bytes of values that are decoded at once to be skipped.
 const SKIP_BYTES: usize = 64 << 10;
 
 /// A column of byte arrays of one width.
@@ -102,14 +102,15 @@ impl Values for FixedBytes {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.out.is_empty() {
-            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+            // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+            // limit.
             self.out.reserve(self.slots.saturating_mul(self.width));
         }
         self.append(page, rows, values)
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
-        // A value may be of any width: none is copied that nobody wants.
+        // A value may be of any width: skipped ones are not copied.
         let (level, width) = (self.level, self.width);
         let truncated = || fault(ColumnError::Truncated);
         let behind = |at: usize, whole: usize| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Columns that stay dictionaries: the file's indices as keys, and its dictionary as values.
 //!
-//! A writer may give the dictionary up in the middle of a chunk. The pages behind are decoded as values, and
-//! a batch that has such rows is made a dictionary again as a whole.
+//! A writer may abandon the dictionary in the middle of a chunk. Later pages are decoded as values,
+//! and a batch that has such rows is re-encoded as a dictionary as a whole.
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ pub(super) struct Keys {
     /// Decodes the dictionary, and pages that do not use it.
     values: Box<dyn Values>,
     dictionary: ArrayRef,
-    /// None for a page of values.
+    /// `None` for a page of values.
     state: Option<State>,
     keys: Buf<i32>,
-    /// What came before `keys`, of batches that are not keys throughout.
+    /// What came before `keys`, of batches that are not only keys.
     parts: Vec<Part>,
     /// Rows of the batch that `values` holds.
     rows_of_values: usize,
@@ -134,7 +134,8 @@ impl Values for Keys {
     }
 
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()> {
-        // The dictionary is read as a page of values; pages may refer to it in other columns' ways too.
+        // The dictionary is read as a page of values; pages may refer to it as in columns of other
+        // forms.
         let data = DataPage {
             count: page.count,
             nulls: Some(0),
@@ -163,7 +164,7 @@ impl Values for Keys {
     fn page(&mut self, page: &DataPage<'_>) -> Result<()> {
         self.state = None;
         if page.encoding == Encoding::Dictionary {
-            // Every type but BOOLEAN has them in the same form.
+            // Indices have the same form for every type but BOOLEAN.
             self.state = Some(State::open(Physical::BYTE_ARRAY, page)?);
             return Ok(());
         }
@@ -173,7 +174,8 @@ impl Values for Keys {
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()> {
         if self.state.is_some() {
             if self.keys.is_empty() {
-                // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+                // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+                // limit.
                 self.keys.reserve(self.slots);
             }
             return self.append(page, rows);

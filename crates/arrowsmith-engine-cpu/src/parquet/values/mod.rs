@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The values decoder: the encoded values of pages → the buffers of one leaf's array.
 //!
-//! For every form that values have in memory there is a module. Each holds a column that grows, the
-//! dictionary of the chunk, and where it stands in the page.
+//! There is a module for each form of values in memory. Each has a growing column, the dictionary
+//! of the chunk, and its position in the page.
 
 mod booleans;
 mod fixed;
@@ -28,10 +28,10 @@ pub(super) trait Values: Send {
     /// Bytes that a slot takes up, for bounds; strings count themselves.
     fn slot_bytes(&self) -> usize;
 
-    /// Says how many bytes the strings of so many rows have together, if the file knows.
+    /// Announces the total bytes of the strings of `rows` rows, if the file has them.
     fn expect_bytes(&mut self, _bytes: usize, _rows: usize) {}
 
-    /// Bytes of the batch's strings so far; none where every slot is of one width.
+    /// Bytes of the batch's strings so far; `None` where every slot is of one width.
     fn text_bytes(&self) -> Option<usize> {
         None
     }
@@ -41,31 +41,32 @@ pub(super) trait Values: Send {
         0
     }
 
-    /// A batch of about so many slots begins, which is to take up about `bytes` bytes at most.
+    /// Starts a batch of about `slots` slots and at most about `bytes` bytes.
     fn begin(&mut self, slots: usize, bytes: usize);
 
-    /// Takes in the chunk's dictionary.
+    /// Decodes the chunk's dictionary.
     fn dictionary(&mut self, page: &DictionaryPage<'_>) -> Result<()>;
 
-    /// Whether plain values without nulls are what the array has, so that they can be read into it from the file.
+    /// Whether plain values without nulls have the array's form, so that they can be read into it
+    /// from the file.
     fn reads_stored(&self) -> bool {
         false
     }
 
-    /// Goes to the begin of a page.
+    /// Starts a page.
     fn page(&mut self, page: &DataPage<'_>) -> Result<()>;
 
-    /// Appends the next rows of the page that was gone to, of which `values` are not null.
+    /// Appends the next rows of the current page, of which `values` are not null.
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, values: usize) -> Result<()>;
 
-    /// Passes over the next `values` values of the page.
+    /// Skips the next `values` values of the page.
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()>;
 
-    /// Takes the column out as an array, and begins anew.
+    /// Takes the column as an array, and starts an empty one.
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
 }
 
-/// Rows that are decoded at once to be passed over.
+/// Rows that are decoded at once to be skipped.
 const SKIP: usize = 4096;
 
 /// The values of a leaf. `bytes_max` bounds the bytes of its strings in one batch.

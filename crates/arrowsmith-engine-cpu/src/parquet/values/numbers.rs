@@ -19,7 +19,7 @@ use super::super::{corrupt, fault};
 use super::state::{State, indices, plausible};
 use super::{SKIP, Values};
 
-/// How stored values become those in memory.
+/// How stored values are converted to those in memory.
 pub(super) trait Form: Send {
     /// The number in memory.
     type Number: ArrowNativeType;
@@ -30,13 +30,13 @@ pub(super) trait Form: Send {
     /// Whether stored values are those in memory, bit by bit.
     const SAME: bool = false;
 
-    /// The begin of a page.
+    /// Starts a page.
     fn open(&self, physical: Physical, page: &DataPage<'_>) -> Result<State> {
         State::open(physical, page)
     }
 
-    /// Appends the next rows of a page that holds no indices; `data` are its values, of which `values`
-    /// are taken.
+    /// Appends the next rows of a page that holds no indices; `data` are its values, of which
+    /// `values` are taken.
     fn read(
         &self,
         level: Level,
@@ -52,8 +52,8 @@ pub(super) trait Form: Send {
 #[derive(Debug, Default)]
 pub(super) struct Stored<S>(PhantomData<S>);
 
-/// What is left of values of which `at` bytes are used up.
-fn behind(data: &[u8], at: usize) -> &[u8] {
+/// The values after the first `at` bytes.
+fn rest(data: &[u8], at: usize) -> &[u8] {
     data.get(at..).unwrap_or_default()
 }
 
@@ -79,7 +79,7 @@ where
     ) -> Result<()> {
         match state {
             State::Plain(at) => {
-                read(level, &mut Plain::new(behind(data, *at)), rows, out).map_err(fault)?;
+                read(level, &mut Plain::new(rest(data, *at)), rows, out).map_err(fault)?;
                 *at += values * size_of::<S>();
             }
             State::Split(at) => {
@@ -128,7 +128,7 @@ where
     ) -> Result<()> {
         match state {
             State::Plain(at) => {
-                let mut decoder = column::Cast::<S, _>::new(Plain::new(behind(data, *at)));
+                let mut decoder = column::Cast::<S, _>::new(Plain::new(rest(data, *at)));
                 read(level, &mut decoder, rows, out).map_err(fault)?;
                 *at += values * size_of::<S>();
             }
@@ -151,7 +151,7 @@ where
 /// A change of unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Scale {
-    /// Times this; what does not fit is an error.
+    /// Times this; overflow is an error.
     Multiply(i64),
     /// Divided by this, rounding down.
     Divide(i64),
@@ -236,7 +236,7 @@ impl Form for Halves {
     ) -> Result<()> {
         match state {
             State::Plain(at) => {
-                read(level, &mut Plain::new(behind(data, *at)), rows, out).map_err(fault)?;
+                read(level, &mut Plain::new(rest(data, *at)), rows, out).map_err(fault)?;
                 *at += values * 2;
             }
             State::DeltaStrings(_) => {
@@ -298,7 +298,7 @@ impl<T: ArrowNativeType + Decimal> Form for BigEndian<T> {
         let width = self.width;
         match state {
             State::Plain(at) => {
-                numbers(level, PlainBytes::new(behind(data, *at), width), rows, out)?;
+                numbers(level, PlainBytes::new(rest(data, *at), width), rows, out)?;
                 *at += values * width;
             }
             State::DeltaStrings(_) => {
@@ -346,7 +346,7 @@ impl Form for Instants {
         out: &mut Buf<i64>,
     ) -> Result<()> {
         let State::Plain(at) = state else { return Err(state.unexpected()) };
-        let mut decoder = Int96::new(behind(data, *at), self.unit);
+        let mut decoder = Int96::new(rest(data, *at), self.unit);
         read(level, &mut decoder, rows, out).map_err(fault)?;
         *at += values * 12;
         Ok(())
@@ -363,9 +363,9 @@ pub(super) struct Numbers<F: Form> {
     state: State,
     dictionary: Buf<F::Number>,
     out: Buf<F::Number>,
-    /// The whole batch, where a page of the file has it as it is.
+    /// The whole batch, where a page of the file has it in Arrow's form.
     shared: Option<Buffer>,
-    /// Slots that the batch has, about.
+    /// Approximate number of slots of the batch.
     slots: usize,
 }
 
@@ -384,7 +384,7 @@ impl<F: Form> Numbers<F> {
         }
     }
 
-    /// Takes all rows of the batch as the file has them, if it has them in one page, and aligned.
+    /// Takes all rows of the batch without a copy, if they are in one page, and aligned.
     fn share(&mut self, page: &DataPage<'_>, rows: Rows<'_>) -> bool {
         let (State::Plain(at), Rows::All(rows), Some(file)) = (&mut self.state, rows, page.shared)
         else {
@@ -449,11 +449,12 @@ impl<F: Form> Values for Numbers<F> {
             if self.share(page, rows) {
                 return Ok(());
             }
-            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+            // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+            // limit.
             self.out.reserve(self.slots);
         }
         if let Some(shared) = self.shared.take() {
-            // More came than was announced.
+            // More rows than were announced.
             self.out.extend(shared.typed_data());
         }
         self.append(page, rows, values)

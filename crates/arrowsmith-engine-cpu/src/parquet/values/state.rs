@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a decoder stands in a page: what it remembers between two batches, without the page's bytes.
+//! The position of a decoder in a page: its state between two batches, without the page's bytes.
 
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
@@ -16,21 +16,21 @@ pub(super) enum State {
     /// There is no page.
     #[default]
     Idle,
-    /// Values as they are: bytes that are used up, of booleans bits.
+    /// Plain values: bytes consumed, of booleans bits.
     Plain(usize),
-    /// Values in byte streams: values that are used up.
+    /// Values in byte streams: values consumed.
     Split(usize),
     Delta(Delta<'static>),
     DeltaLength(DeltaLengthStrings<'static>),
     DeltaStrings(DeltaStrings<'static>),
-    /// Indices of the dictionary; their bytes begin behind the first of the page.
+    /// Indices of the dictionary; their bytes begin after the first byte of the page.
     Indices(Hybrid<'static>),
-    /// Booleans in runs; their bytes begin behind their length.
+    /// Booleans in runs; their bytes begin after their length.
     Runs(Hybrid<'static>),
 }
 
 impl State {
-    /// The begin of a page.
+    /// The state at the start of a page.
     pub(super) fn open(physical: Physical, page: &DataPage<'_>) -> Result<Self> {
         use Physical as P;
         let data = page.values;
@@ -74,8 +74,8 @@ impl State {
         Ok(state)
     }
 
-    /// The next `values` values of `width` bytes each that begin with a part of the one before: no more than are
-    /// wanted, since a few bytes may stand for any number of them.
+    /// The next `values` values of `width` bytes each that share a prefix with the one before: no
+    /// more than are needed, since a few bytes may encode any number of them.
     pub(super) fn prefixed(
         &mut self,
         level: Level,
@@ -84,7 +84,7 @@ impl State {
         width: usize,
     ) -> Result<Strings<i64>> {
         if values > 0 && width > data.len() {
-            // However much they share, the first has bytes of its own.
+            // Whatever the others share, the first has bytes of its own.
             return Err(fault(ColumnError::Length));
         }
         let Self::DeltaStrings(state) = std::mem::take(self) else { return Err(self.unexpected()) };
@@ -96,7 +96,7 @@ impl State {
         Ok(strings)
     }
 
-    /// The encoding that a decoder did not expect here.
+    /// The error for an encoding that the decoder does not handle.
     pub(super) fn unexpected(&self) -> Error {
         Error::file(
             FileErrorKind::Unsupported,
@@ -105,12 +105,13 @@ impl State {
     }
 }
 
-/// The bytes of a page of indices behind the first one, which is their width.
+/// The bytes of a page of indices after the first one, which is their width.
 pub(super) fn indices<'a>(page: &DataPage<'a>) -> &'a [u8] {
     page.values.get(1..).unwrap_or_default()
 }
 
-/// The runs of a page of booleans, behind the four bytes of their length. A page of nulls may be empty.
+/// The runs of a page of booleans, after the four bytes of their length. A page of nulls may be
+/// empty.
 pub(super) fn runs(data: &[u8]) -> Result<&[u8]> {
     let Some((length, runs)) = data.split_first_chunk::<4>() else {
         return if data.is_empty() { Ok(data) } else { Err(corrupt("booleans without a length")) };
@@ -119,7 +120,7 @@ pub(super) fn runs(data: &[u8]) -> Result<&[u8]> {
     runs.get(..length).ok_or_else(|| corrupt("the page ends before its booleans"))
 }
 
-/// Holds the entries that a dictionary claims against its bytes: each takes `least` at least.
+/// Checks the number of entries of a dictionary against its bytes: each takes at least `least`.
 pub(super) fn plausible(page: &DictionaryPage<'_>, least: usize) -> Result<usize> {
     if page.count.saturating_mul(least) <= page.values.len() {
         return Ok(page.count);

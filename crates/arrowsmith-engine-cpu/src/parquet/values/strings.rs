@@ -20,10 +20,10 @@ use super::super::{corrupt, fault};
 use super::state::{State, indices, plausible};
 use super::{SKIP, Values};
 
-/// Bytes that entries of a dictionary may be copied beyond what counts, for a chunk of them.
+/// Bytes by which copies of whole chunks may overrun the strings.
 const COPY_ROOM: usize = 64 << 10;
 
-/// The bytes of strings, as far as they can be known before.
+/// The expected bytes of strings.
 #[derive(Debug, Clone, Copy, Default)]
 struct Expected {
     bytes: usize,
@@ -42,7 +42,7 @@ pub(super) struct StringColumn<O: Offset> {
     entry_bytes: usize,
     strings: Strings<O>,
     slots: usize,
-    /// Bytes that room is made for at most, before there are strings to fill it.
+    /// Maximum bytes to reserve before there are strings to fill them.
     room: usize,
     expected: Option<Expected>,
 }
@@ -64,7 +64,7 @@ impl<O: Offset> StringColumn<O> {
         }
     }
 
-    /// Bytes that the strings of the batch have, about, by the page that it begins with.
+    /// Approximate bytes of the batch's strings, by its first page.
     fn bytes_of_batch(&self, page: &DataPage<'_>) -> usize {
         let slots = self.slots;
         let bytes = match (&self.state, self.expected) {
@@ -106,7 +106,7 @@ impl<O: Offset> StringColumn<O> {
             }
             State::Indices(hybrid) => {
                 let Some(dictionary) = &self.dictionary else {
-                    // Of a chunk that has nulls only.
+                    // A chunk that has nulls only.
                     if rows.values() > 0 {
                         return Err(corrupt("indices without a dictionary"));
                     }
@@ -123,7 +123,7 @@ impl<O: Offset> StringColumn<O> {
     }
 }
 
-/// What is wrong with encoded strings; too many bytes are more than a limit allows, or than offsets can count.
+/// The error of encoded strings; too many bytes exceed a limit, or what offsets can count.
 fn too_many<O: Offset>(error: ColumnError, bytes_max: usize) -> Error {
     if error != ColumnError::Offset || bytes_max >= O::MAX {
         return fault(error);
@@ -181,7 +181,8 @@ impl<O: Offset> Values for StringColumn<O> {
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, _: usize) -> Result<()> {
         if self.strings.is_empty() {
             let bytes = self.bytes_of_batch(page);
-            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+            // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+            // limit.
             self.strings.reserve(self.slots, bytes);
         }
         self.append(page, rows)
@@ -189,7 +190,7 @@ impl<O: Offset> Values for StringColumn<O> {
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
         if let (State::Indices(hybrid), Some(dictionary)) = (&mut self.state, &self.dictionary) {
-            // Without copies of what nobody wants.
+            // Without copies of skipped values.
             let mut indices = Indices::new(hybrid.over(indices(page)), dictionary.len());
             skip::<u32, _>(self.level, &mut indices, values).map_err(fault)?;
             *hybrid = indices.into_hybrid().over(&[]);

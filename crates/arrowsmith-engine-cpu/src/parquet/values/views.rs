@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Strings and byte strings as views: short ones in the view, long ones where the page has them.
+//! Strings and byte strings as views: short ones in the view, long ones in the page's memory.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct ViewColumn {
     utf8: bool,
     level: Level,
     bytes_max: usize,
-    /// Of a page that views do not point into.
+    /// State of a page that views do not point into.
     state: State,
     /// A page that views point into.
     page: Option<ViewPage>,
@@ -69,7 +69,7 @@ impl ViewColumn {
                 self.state = State::Indices(hybrid.over(&[]));
             }
             State::DeltaStrings(state) => {
-                // No page has such strings whole.
+                // No page has such strings contiguously.
                 let mut decoder = state.over(page.values);
                 let mut strings = Strings::<i32>::new(self.utf8, rows.len(), 0, self.bytes_max);
                 strings.read(self.level, &mut decoder, rows).map_err(fault)?;
@@ -129,7 +129,8 @@ impl Values for ViewColumn {
 
     fn read(&mut self, page: &DataPage<'_>, rows: Rows<'_>, _: usize) -> Result<()> {
         if self.views.is_empty() {
-            // Bounded: by the room of `begin`, which the bytes of the batch and of the chunk bound.
+            // Bounded: by what `begin` reserves, which the bytes of the batch and of the chunk
+            // limit.
             self.views.reserve(self.slots);
         }
         self.append(page, rows)
@@ -150,7 +151,7 @@ impl Values for ViewColumn {
     }
 
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        // The next batch may go on in the same page, which counts for the batch that came to it.
+        // The next batch may continue in the same page, which counts for the batch that began it.
         self.held = 0;
         if self.utf8 {
             Ok(Arc::new(self.views.take_strings(nulls).map_err(fault)?))

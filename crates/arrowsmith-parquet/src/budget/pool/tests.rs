@@ -48,8 +48,7 @@ fn the_oldest_waits_for_what_it_presses_out_of_others() {
     assert_eq!((pool.used(), young.used()), (50, 0));
 }
 
-/// Threads that do portions in order, as the schedule does: all get done, and younger ones never make it
-/// more than there is.
+/// Threads that process portions in order, as the schedule does: all finish, and the limit holds.
 #[test]
 fn many_threads_get_all_portions_done_within_the_bytes() {
     const BYTES_MAX: usize = 1000;
@@ -67,7 +66,7 @@ fn many_threads_get_all_portions_done_within_the_bytes() {
             }
         });
         let (next, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        // The claims in flight, in order; who is done with the first one hands the turn on.
+        // The claims in flight, in order; finishing the first one passes the turn on.
         let begin = |at: usize| loop {
             let mut state = first.lock().unwrap();
             if state.0 + state.1.len() == at {
@@ -140,5 +139,5 @@ fn many_threads_get_all_portions_done_within_the_bytes() {
         assert_eq!(pool.used(), 0, "{threads} threads");
         assert!(most.load(Ordering::SeqCst) <= BYTES_MAX, "{most:?}");
     }
-    assert!(revoked.load(Ordering::SeqCst) > 0, "nobody was ever short of memory");
+    assert!(revoked.load(Ordering::SeqCst) > 0, "no portion was ever short of memory");
 }
