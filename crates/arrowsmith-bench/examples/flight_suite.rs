@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs the suite `flight` without the command: `flight_suite PROGRAM FOLDER SIZE ROUNDS NAMES`,
-//! where PROGRAM is the `arrowsmith` command, FOLDER is for built and generated files, and NAMES are
-//! servers and clients. For work on the suite.
+//! where PROGRAM is the `arrowsmith` command, FOLDER is for built and generated files, and NAMES
+//! are servers and clients. For work on the suite.
 
 use std::path::PathBuf;
 

@@ -4,7 +4,8 @@
 //!     tools/hdl run cargo run --release -p arrowsmith-bench --example rtl_report -- \
 //!         OUT.json OUT.html [LIMIT_S [WIDTHS [SCHEMAS]]]
 //!
-//! WIDTHS and SCHEMAS are comma-separated lists; `-` for SCHEMAS is none. It decodes no data itself.
+//! WIDTHS and SCHEMAS are comma-separated lists; `-` for SCHEMAS is none. It decodes no data
+//! itself.
 
 use std::fs;
 use std::sync::Arc;

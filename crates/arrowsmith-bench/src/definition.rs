@@ -58,7 +58,7 @@ pub(crate) struct EngineDefinition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) about: String,
-    /// The embedded peer that runs it; none for engines in this process.
+    /// The embedded peer that runs it; `None` for engines in this process.
     pub(crate) peer: Option<PeerKind>,
 }
 

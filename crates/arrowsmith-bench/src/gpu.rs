@@ -45,7 +45,7 @@ impl Way {
 /// An input to convert.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// The schema of a text; none for a Parquet file.
+    /// The schema of a text; `None` for a Parquet file.
     pub workload: Option<Workload>,
     /// The text, or the file.
     pub bytes: &'a [u8],

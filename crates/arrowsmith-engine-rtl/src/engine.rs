@@ -37,14 +37,14 @@ impl Default for RtlEngine {
 }
 
 impl RtlEngine {
-    /// Another width, another number of parsers, for JSON.
+    /// Sets the width and the number of parsers of JSON circuits.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
     }
 
-    /// Another memory.
+    /// Sets the memory.
     #[must_use]
     pub fn with_memory(mut self, memory: MemoryProfile) -> Self {
         self.memory = memory;
@@ -52,7 +52,7 @@ impl RtlEngine {
         self
     }
 
-    /// What its circuits for JSON did.
+    /// Statistics of its circuits for JSON.
     pub fn statistics(&self) -> &Arc<Statistics> {
         &self.statistics
     }

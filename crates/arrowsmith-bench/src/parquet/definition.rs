@@ -87,7 +87,7 @@ pub(crate) struct EngineDefinition {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) about: String,
-    /// The embedded peer that runs it; none for engines in this process.
+    /// The embedded peer that runs it; `None` for engines in this process.
     pub(crate) peer: Option<PeerKind>,
     /// The engine in this process that runs it.
     pub(crate) base: Option<String>,

@@ -116,7 +116,7 @@ impl Session {
             let [_tag, code, position, objects, bytes, cycles] = self.numbers()?;
             let region = if code == 0 {
                 let strange = bytes > request.capacity;
-                // Bounded: by the capacity that was asked for.
+                // Bounded: by the requested capacity.
                 let mut region = vec![0; if strange { 0 } else { bytes as usize }];
                 self.process.from.read_exact(&mut region)?;
                 Ok(region)

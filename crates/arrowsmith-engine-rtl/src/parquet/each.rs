@@ -117,7 +117,8 @@ impl Circuits {
         Ok((Arc::clone(batch.column(0)), took))
     }
 
-    /// The wanted rows of a column chunk; none if no circuit takes it, or if it is not sound.
+    /// The selected rows of a column chunk; `None` if no circuit supports it, or if it is
+    /// malformed.
     ///
     /// # Errors
     ///

@@ -66,7 +66,7 @@ pub struct Piece {
     pub take: u32,
     /// The values of the message that it puts into the piece, fully or in part.
     pub reads: Vec<Read>,
-    /// The checks, in message order; none if an earlier piece has made them.
+    /// The checks, in message order; empty if an earlier piece has made them.
     pub checks: Vec<Check>,
 }
 

@@ -29,7 +29,7 @@ const DAYS: [(&str, i64); 5] = [
     ("2100-03-01", 47_541),
 ];
 
-/// The files of the bench; none if the circuit cannot take a value that the schema requires.
+/// The files of the bench; `None` if the circuit cannot take a value that the schema requires.
 pub(super) fn files(design: &Design) -> Vec<(String, String)> {
     let (mut sample, mut expected) = (String::new(), String::new());
     for parser in 0..design.shape.parsers {
