@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tickets and descriptors that clients made up.
+//! Forged tickets and descriptors.
 
 #![no_main]
 

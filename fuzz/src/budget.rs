@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory that the bodies of targets may take: an allocator that has no more, as a machine might not.
+//! The memory limit of fuzz targets: an allocator that fails beyond it.
 //!
-//! What asks for too much then ends as it would in a host, by an abort, where it did not ask the gate of
-//! `arrowsmith_core::memory`. Counted is what the thread of the body allocates; other threads are held to
-//! sizes that nothing needs which an input of a few KiB leads to.
+//! An allocation beyond the limit aborts, as it would in a host, unless it goes through
+//! `arrowsmith_core::memory`. The allocations of the target's thread are counted; for other threads
+//! a single allocation is limited to a size that no input of a few KiB needs.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// What a body may hold beside a multiple of its input, in bytes: what the limits of its options allow.
+/// Maximum bytes besides a multiple of the input: what the limits of the target's options allow.
 const HELD_BYTES_MAX: usize = 1 << 30;
 
-/// Bytes for each of the input.
+/// Maximum bytes per byte of the input.
 const GROWTH_MAX: usize = 1 << 10;
 
 /// The largest single allocation of a thread that has no budget, in bytes.
 const ONCE_BYTES_MAX: usize = 4 << 30;
 
 thread_local! {
-    /// What the thread may still allocate; nothing is said at first.
+    /// Bytes that the thread may still allocate; unlimited at first.
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Runs `body` on `data`, with as much memory as such an input may take.
+/// Runs `body` on `data`, with the memory that an input of this size may take.
 pub fn run(body: fn(&[u8]), data: &[u8]) {
     struct Unbounded;
     impl Drop for Unbounded {
@@ -37,7 +37,8 @@ pub fn run(body: fn(&[u8]), data: &[u8]) {
     body(data);
 }
 
-/// Runs a part of a body that makes inputs of its own, to which the size of its input says nothing.
+/// Runs a part of a target that generates its own inputs, whose size does not depend on the fuzz
+/// input.
 pub fn lifted<T>(part: impl FnOnce() -> T) -> T {
     let left = LEFT.replace(usize::MAX);
     let made = part();
@@ -51,8 +52,8 @@ struct Counted;
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-// SAFETY: all memory is the system allocator's, asked for with the caller's layout; some requests are
-// refused, as any may be.
+// SAFETY: every call is passed to `System` with the same layout and pointer; some requests return
+// null, which is allowed.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let left = LEFT.get();
@@ -65,7 +66,7 @@ unsafe impl GlobalAlloc for Counted {
             let Some(left) = left.checked_sub(bytes) else { return std::ptr::null_mut() };
             LEFT.set(left);
         }
-        // SAFETY: the caller's layout.
+        // SAFETY: `layout` has a non-zero size, by the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
@@ -74,7 +75,8 @@ unsafe impl GlobalAlloc for Counted {
         if left != usize::MAX {
             LEFT.set(left.saturating_add(layout.size()).min(usize::MAX - 1));
         }
-        // SAFETY: the caller's pointer, which came from `System` with this layout.
+        // SAFETY: `ptr` came from `System` with this layout, by the contract of
+        // `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(ptr, layout) };
     }
 }

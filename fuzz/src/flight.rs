@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tickets, descriptors and Arrow messages of the Flight service: nothing that was not sealed opens, nothing panics,
-//! and a message comes to no more than it may.
+//! Tickets, descriptors and Arrow messages of the Flight service: unsealed tickets are rejected,
+//! nothing panics, and a message stays within its memory limit.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use arrowsmith_flight::query::{COMMAND_BYTES_MAX, Query};
 use arrowsmith_flight::ticket::{Purpose, Signer};
 use futures_util::{FutureExt, StreamExt, stream};
 
-/// Any bytes as a ticket, as what was sealed, and as descriptors.
+/// Any bytes as a ticket, as sealed content, and as descriptors.
 pub fn tickets(data: &[u8]) {
     let signer = Signer::new(b"the fuzzer does not know this one", Duration::from_secs(3600));
-    assert!(signer.open_read(data).is_err(), "a ticket that nobody sealed");
+    assert!(signer.open_read(data).is_err(), "an unsealed ticket");
     for purpose in [Purpose::Read, Purpose::Statement, Purpose::Prepared, Purpose::Bearer] {
-        assert!(signer.open(purpose, data).is_err(), "a seal that nobody made");
+        assert!(signer.open(purpose, data).is_err(), "a forged seal");
     }
-    // Sealed bytes may say anything: a key that leaked must not be a way to a crash.
+    // Sealed bytes may have any content: a leaked key must not allow a crash.
     let sealed = signer.seal(Purpose::Read, data);
     if let Ok(ticket) = signer.open_read(&sealed) {
         assert!(ticket.part < ticket.parts);
@@ -41,11 +41,11 @@ pub fn tickets(data: &[u8]) {
     }
 }
 
-/// What messages may come to here: far below the memory of a target.
+/// Maximum bytes of decoded messages: far below the memory of a target.
 const DECODED_BYTES_MAX: u64 = 16 << 20;
 
-/// Any bytes as the Arrow messages of a call: a byte for the bounds, then for each the lengths of its header and of its
-/// body, two bytes each, and both.
+/// Any bytes as the Arrow messages of a call: a byte for the limits, then for each message the
+/// lengths of its header and of its body, two bytes each, then both.
 pub fn messages(data: &[u8]) {
     let [how, rest @ ..] = data else { return };
     quiet();
@@ -62,7 +62,7 @@ pub fn messages(data: &[u8]) {
     }
 }
 
-/// Says nothing of panics of the decoder, which the service catches: there are thousands.
+/// Silences panics of the decoder, which the service catches: there are thousands.
 fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -75,7 +75,8 @@ fn quiet() {
     });
 }
 
-/// Messages, each behind the lengths of its header and of its body; a length that says too much means the rest.
+/// Messages, each preceded by the lengths of its header and of its body; a length that is too large
+/// means the rest.
 fn framed(mut rest: &[u8]) -> impl Iterator<Item = FlightData> {
     std::iter::from_fn(move || {
         let (lengths, after) = rest.split_first_chunk::<4>()?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of the targets of the GPU engine, its kernels run on the CPU: any text held to the
-//! oracle, any pages of a column to the CPU engine. A write beyond device memory is an error of the
-//! shim, and so a difference.
+//! Bodies of the targets of the GPU engine, its kernels run on the CPU: any text is compared with
+//! the oracle, any pages of a column with the CPU engine. A write beyond device memory is an error
+//! of the shim, and so a difference.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use arrowsmith_testkit::run::{Input, PADDINGS, compare};
 use crate::parquet::{file_of, limits};
 use crate::{FRAMINGS, SCHEMAS, plan};
 
-/// Any text, as `json_engines` has it: three bytes say schema, options, and framing and padding.
-/// How the text is cut, and the order of threads, hang on them too.
+/// Any text, as in `json_engines`: three bytes choose schema, options, framing and padding, and
+/// also how the text is split, and the order of threads.
 pub fn json(data: &[u8]) {
     let [which, how, more, text @ ..] = data else { return };
     let plan = plan(SCHEMAS[usize::from(*which) % SCHEMAS.len()]);
@@ -29,7 +29,7 @@ pub fn json(data: &[u8]) {
     let padding = PADDINGS[usize::from(*more / 3) % PADDINGS.len()];
     let order = u64::from(*how);
     let device = Arc::new(ShimDevice::new(order));
-    // With room for the tables of the plan, and for little more.
+    // With memory for the tables of the plan, and for little more.
     let full = Arc::new(ShimDevice::new(order).with_bytes_max((1 << 20) + (order << 8)));
     let input = Input::split(&[text], framing, padding);
     let small = 1 + usize::from(*how) / 2;
@@ -41,12 +41,12 @@ pub fn json(data: &[u8]) {
             panic!("pieces of {piece}: {difference}\n{framing:?} {text}\n{options:?}\n{schema:?}");
         }
     }
-    assert_eq!(full.live(), 0, "memory of a full device that nobody gave back");
+    assert_eq!(full.live(), 0, "memory of a full device that was not freed");
     stays(&device, &plan, &options, &input);
-    assert_eq!(device.live(), 0, "device memory that nobody gave back");
+    assert_eq!(device.live(), 0, "device memory that was not freed");
 }
 
-/// The same text into batches that stay on the device: as many rows, and sound ones.
+/// The same text into batches that stay on the device: as many rows, all valid.
 fn stays(
     device: &Arc<ShimDevice>,
     plan: &Arc<arrowsmith_plan::Plan>,
@@ -70,8 +70,8 @@ fn stays(
     assert_eq!(rows, beside.rows());
 }
 
-/// Any bytes as the pages of a column, as `parquet_pages` has them: two bytes say which column and
-/// codec, one how many values, and in which windows they are decoded.
+/// Any bytes as the pages of a column, as in `parquet_pages`: two bytes choose column and codec,
+/// one the number of values and the windows in which they are decoded.
 pub fn pages(data: &[u8]) {
     let [column, codec, values, pages @ ..] = data else { return };
     let Some(bytes) = file_of(*column, *codec, i64::from(*values), pages) else { return };
@@ -98,18 +98,17 @@ pub fn pages(data: &[u8]) {
             same(found, expected);
         }
     }
-    assert_eq!(device.live(), 0, "device memory that nobody gave back");
+    assert_eq!(device.live(), 0, "device memory that was not freed");
 }
 
 fn same(found: arrowsmith_core::Result<ArrayRef>, expected: arrowsmith_core::Result<ArrayRef>) {
     match (found, expected) {
         (Ok(found), Ok(expected)) => {
             found.to_data().validate_full().expect("it is sound");
-            // By their bits: floats that are no numbers are not equal to themselves.
+            // By their bits: NaN is not equal to itself.
             assert_eq!(found.to_data(), expected.to_data());
         }
-        // What was good before the fault may be there already, so that the CPU engine begins behind
-        // it.
+        // Valid rows before the error may be decoded already, so the CPU engine begins after them.
         (Err(_), Err(_)) => {}
         (found, expected) => panic!("gpu, then cpu: {found:?}\n{expected:?}"),
     }

@@ -12,8 +12,8 @@ const LAYOUTS: [&str; 3] = [
     include_str!("../../examples/objects/scene/layout-x86_64.json"),
 ];
 
-/// Any bytes as a message: the reader of memory and that of trees say the same; what is good comes back from
-/// both the tree and Arrow.
+/// Any bytes as a message: the readers of memory and of trees agree; valid messages make the round
+/// trip through the tree and Arrow.
 pub fn message(data: &[u8]) {
     let Some((choice, message)) = data.split_first() else { return };
     let text = LAYOUTS[usize::from(choice & 3) % LAYOUTS.len()];
@@ -40,7 +40,7 @@ pub fn message(data: &[u8]) {
     }
 }
 
-/// Any bytes as an object file: an answer, never a panic.
+/// Any bytes as an object file: a layout or an error, never a panic.
 pub fn object(data: &[u8]) {
     let options = layout::Options { root: "T".into(), no_comments: true, ..Default::default() };
     if let Ok(extracted) = from_object(data, &options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Schemas of any width, and a little text: what comes out is bounded, and nothing else happens.
+//! Schemas of any width, and a little text: the output is bounded, and nothing panics.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use arrowsmith_plan::text::parse_schema;
 use arrowsmith_source::Input;
 use arrowsmith_testkit::random::Rng;
 
-/// Memory that a pipeline may take, and most that a batch may, in bytes.
+/// Maximum memory of a pipeline, and of a batch, in bytes.
 const MEMORY_BYTES: usize = 4 << 20;
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Batches that are looked at; a record may be very many rows of lists.
+/// Maximum batches that are checked: one record may become very many rows of lists.
 const BATCHES_MAX: usize = 16;
 
-/// A schema as it is written, up to a zero byte, and text behind it; without that byte eight bytes
-/// are the seed of a schema. Text that says no schema is one that is inferred.
+/// A schema text, up to a zero byte, and text after it; without that byte eight bytes are the seed
+/// of a schema. If the schema text is empty, the schema is inferred.
 pub fn json_hostile(data: &[u8]) {
     let (schema, text) = match data.iter().position(|byte| *byte == 0) {
         Some(at) => {
@@ -40,7 +40,7 @@ pub fn json_hostile(data: &[u8]) {
         .with_batch_bytes_max(BATCH_BYTES)
         .with_fields_max(1000);
     options.on_error = OnError::Skip;
-    // Small text again and again is what a compressed input is.
+    // A compressed input is short text repeated many times.
     let many = text.repeat((64 << 10) / text.len().max(1));
     let Some(schema) = schema.or_else(|| infer(text, &options.limits)) else { return };
     let Ok(plan) = Plan::new(Arc::new(schema)).map(Arc::new) else { return };
@@ -79,12 +79,12 @@ fn decode(
     for batch in batches.take(BATCHES_MAX) {
         let Ok(batch) = batch else { return };
         let bytes = batch.get_array_memory_size();
-        // Other forms of text and the bit maps of nulls are made at the end.
+        // Other forms of text and validity bitmaps are created at the end.
         assert!(bytes < 8 * BATCH_BYTES, "{name}: a batch of {bytes} bytes: {:?}", plan.schema());
     }
 }
 
-/// A schema whose widths are none that anybody needs.
+/// A schema of unusual widths.
 fn random_schema(seed: u64) -> Schema {
     let rng = &mut Rng::new(seed);
     let columns = *rng.pick(&[1, 1, 2, 5, 200, 2000]);

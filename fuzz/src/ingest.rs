@@ -3,8 +3,8 @@
 
 use arrowsmith_ingest::fuzzing;
 
-/// Any bytes on an HTTP connection: the service answers what it has a word for, says "stored" of all
-/// records or of none, and goes on.
+/// Any bytes on an HTTP connection: the service answers with a valid status, reports "stored" for
+/// all records or for none, and continues.
 pub fn http(data: &[u8]) {
     let answer = fuzzing::http(data).expect("the service goes on");
     let answer = String::from_utf8_lossy(&answer);
@@ -31,7 +31,7 @@ pub fn http(data: &[u8]) {
 /// Any text as a configuration.
 pub fn configuration(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // A schema may be a file: none of this machine is opened.
+    // A schema may be a path: no file of this machine is opened.
     if !text.contains(['/', '~']) {
         let _ = fuzzing::configuration(text);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bodies of the fuzz targets: each takes any bytes, and panics where two answers differ.
+//! The fuzz targets: each takes any bytes, and panics where two results differ.
 
 #![deny(unsafe_code)]
 
@@ -94,9 +94,9 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("gpu_pages", gpu::pages),
 ];
 
-/// The seeds of a target, and what was found with it before.
+/// The seeds of a target, and the inputs that it failed on before.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
-    // Targets of the GPU engine read what those of the CPU engine do.
+    // Targets of the GPU engine share the seeds of the CPU engine's.
     let folder = match target {
         "gpu_json" => "json_engines",
         "gpu_pages" => "parquet_pages",
@@ -132,12 +132,12 @@ fn agree(plan: &Arc<Plan>, options: &DecodeOptions, input: &Input<'_>) {
     }
 }
 
-/// Any bytes through the C ABI: two say which functions and options.
+/// Any bytes through the C ABI: two choose functions and options.
 pub fn c_abi(data: &[u8]) {
     arrowsmith_ffi::fuzzing::drive(data);
 }
 
-/// Any text: three bytes say schema, framing, options and padding.
+/// Any text: three bytes choose schema, framing, options and padding.
 pub fn json_engines(data: &[u8]) {
     let [which, how, more, text @ ..] = data else { return };
     let plan = plan(SCHEMAS[usize::from(*which) % SCHEMAS.len()]);
@@ -147,7 +147,7 @@ pub fn json_engines(data: &[u8]) {
     agree(&plan, &options, &Input::split(&[text], framing, padding));
 }
 
-/// Any text as a value that is kept, and as one that is skipped.
+/// Any text as a value that is kept as JSON text, and as one that is skipped.
 pub fn json_raw(data: &[u8]) {
     let value = plan("root value, value: json not null");
     let options = DecodeOptions::default();
@@ -158,7 +158,7 @@ pub fn json_raw(data: &[u8]) {
     agree(&plan("a: int8"), &options, &Input::whole(&wrapped, Framing::Concatenated));
 }
 
-/// A random schema and a text for it, broken in a few places; eight bytes are the seed.
+/// A random schema and a text for it with a few errors; eight bytes are the seed.
 pub fn json_random(data: &[u8]) {
     let Some((seed, rest)) = data.split_first_chunk::<8>() else { return };
     let seed = u64::from_le_bytes(*seed);
@@ -173,8 +173,8 @@ pub fn json_random(data: &[u8]) {
     agree(&case.plan, &options, &Input::split(&[&case.text], case.framing, padding));
 }
 
-/// Any text in pieces: one byte for schema and framing, then pieces of up to the length that comes
-/// before each.
+/// Any text in pieces: one byte for schema and framing, then pieces, each preceded by its maximum
+/// length.
 pub fn framing(data: &[u8]) {
     let [how, rest @ ..] = data else { return };
     let plan = plan(
@@ -195,7 +195,7 @@ pub fn framing(data: &[u8]) {
     }
 }
 
-/// Rows and error of a text that is fed in pieces.
+/// Rows and error of a text that is read in pieces.
 fn push(
     engine: &dyn arrowsmith_engine::Engine,
     plan: &Arc<Plan>,
@@ -214,8 +214,8 @@ fn push(
     (batch.map(|batch| render::rows(&batch)).unwrap_or_default(), error)
 }
 
-/// Lines on a connection of the ingest service: a byte for the longest line, then pairs of bytes
-/// that say what comes and how much of it.
+/// Lines on a connection of the ingest service: a byte for the maximum line, then pairs of bytes
+/// for the kind and amount of input.
 pub fn tcp_framing(data: &[u8]) {
     let [longest, script @ ..] = data else { return };
     let record_bytes_max = [1, 10, 5_000, 20_000][usize::from(*longest) % 4];
@@ -257,8 +257,8 @@ pub fn tcp_framing(data: &[u8]) {
     assert_eq!(at, text.len(), "not everything was handed over");
 }
 
-/// Any bytes as a segment of the ingest service's spool, the first of them as the place up to which
-/// it is published: a start reads what is whole, in its order, and never more than there is.
+/// Any bytes as a segment of the ingest service's spool, the first of them as the position up to
+/// which it is published: a start reads complete records, in order, and never past the end.
 pub fn spool_segment(data: &[u8]) {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let [len, rest @ ..] = data else { return };
@@ -276,7 +276,7 @@ pub fn spool_segment(data: &[u8]) {
     assert!(found.sequences.iter().all(|sequence| seen.insert(sequence)), "{found:?}");
 }
 
-/// Any text as a schema: what is read is written, and read again, as the same.
+/// Any text as a schema: the schema makes the round trip through its text.
 pub fn schema_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(schema) = parse_schema(text) else { return };
@@ -285,7 +285,7 @@ pub fn schema_text(data: &[u8]) {
         Ok(again) => assert_eq!(again, schema, "{text:?} {written:?}"),
         Err(error) => panic!("{text:?} {written:?}: {error}"),
     }
-    // Some types are no use in JSON; that is said, and nothing more.
+    // Some types are not supported in JSON, which is an error.
     let _ = Plan::new(Arc::new(schema));
 }
 
@@ -310,7 +310,7 @@ pub fn number(data: &[u8]) {
     assert_eq!(found(bits), single.map(|value| value.to_bits().into()), "{text}");
     let bits = number::parse_f16(data).map(|(value, len)| (value.to_bits().into(), len));
     assert_eq!(found(bits), half.map(u64::from), "{text}");
-    // `-0` is an integer, but not one of an unsigned type; `+1` is none that JSON has.
+    // `-0` is an integer, but not one of an unsigned type; `+1` is not a JSON number.
     let signed = text.parse::<i64>().ok().filter(|_| valid);
     let bits = number::parse_i64(data).map(|(value, len)| (value.cast_unsigned(), len));
     assert_eq!(found(bits), signed.map(i64::cast_unsigned), "{text}");

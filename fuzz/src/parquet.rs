@@ -19,7 +19,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::SchemaDescriptor;
 use std::sync::Arc;
 
-/// No larger page, and no longer footer: a target is to be fast, and its memory bounded.
+/// Small limits for pages and footers: a target has to be fast, and its memory bounded.
 pub(crate) fn limits() -> Limits {
     let limits = Limits::default().with_page_bytes_max(1 << 22).with_metadata_bytes_max(1 << 22);
     limits.with_memory_bytes_max(32 << 20)
@@ -53,7 +53,7 @@ const COLUMNS: &[&str] = &[
     "optional group a (MAP) { repeated group key_value { required binary key (UTF8); optional int32 value; } }",
 ];
 
-/// Any bytes as the pages of a column: two bytes say which column and codec, one how many values.
+/// Any bytes as the pages of a column: two bytes choose column and codec, one the number of values.
 pub fn parquet_pages(data: &[u8]) {
     let [column, codec, values, pages @ ..] = data else { return };
     let Some(bytes) = file_of(*column, *codec, i64::from(*values), pages) else { return };
@@ -105,7 +105,7 @@ pub(crate) fn file_of(column: u8, codec: u8, values: i64, pages: &[u8]) -> Optio
     Some(bytes.into())
 }
 
-/// Goes over the pages; what a page claims has to be there.
+/// Reads all pages; what a page claims must be present.
 fn walk(file: &File, group: usize, leaf: usize) {
     let Ok(mut pages) = Pages::new(file, group, leaf) else { return };
     for _ in 0..1_000 {
@@ -136,7 +136,7 @@ fn validity(rows: usize, pattern: u8) -> BitBuffer {
     bits
 }
 
-/// The rows that a decoder is asked for: all or by validity, in pieces.
+/// The rows that are requested from a decoder: all or by validity, in pieces.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     rows: usize,
@@ -157,7 +157,7 @@ impl Asked<'_> {
     }
 }
 
-/// What every instruction set makes of the same bytes.
+/// The result of all instruction sets for the same bytes, which have to agree.
 fn same<T: PartialEq + std::fmt::Debug>(decode: impl Fn(Level) -> Result<T>) {
     let mut levels = Level::available().into_iter().rev();
     let portable = levels.next().map(&decode).expect("there is a portable one");
@@ -178,7 +178,7 @@ where
         for rows in asked.pieces() {
             read(level, &mut decoder, rows, &mut out)?;
         }
-        // As bytes: floats that are no numbers are not equal to themselves.
+        // As bytes: NaN is not equal to itself.
         Ok(out
             .as_slice()
             .iter()
@@ -208,7 +208,7 @@ fn strings<D: DecodeStrings>(asked: Asked<'_>, utf8: bool, make: impl Fn() -> Re
         let read = (out.offsets().to_vec(), out.bytes().to_vec());
         if utf8 {
             let array = out.take_strings(None)?;
-            // Panics where an offset does not lie between characters.
+            // Panics if an offset is inside a character.
             (0..arrow_array::Array::len(&array))
                 .for_each(|row| assert!(array.value(row).len() <= 1 << 24));
         }
@@ -216,8 +216,8 @@ fn strings<D: DecodeStrings>(asked: Asked<'_>, utf8: bool, make: impl Fn() -> Re
     });
 }
 
-/// Any bytes as encoded values: four bytes say with which decoder, how many rows, in which pieces and
-/// with which nulls.
+/// Any bytes as encoded values: four bytes choose the decoder, the number of rows, the pieces and
+/// the nulls.
 pub fn parquet_values(data: &[u8]) {
     let [which, rows, step, nulls, data @ ..] = data else { return };
     let rows = usize::from(*rows) * 9;
@@ -262,7 +262,7 @@ pub fn parquet_values(data: &[u8]) {
     }
 }
 
-/// Any bytes as levels: three bytes say with which decoder, how wide, how many.
+/// Any bytes as levels: three bytes choose the decoder, the width and the number.
 pub fn parquet_levels(data: &[u8]) {
     let [which, width, count, data @ ..] = data else { return };
     let count = usize::from(*count) * 5;
@@ -307,7 +307,7 @@ pub fn parquet_levels(data: &[u8]) {
     }
 }
 
-/// The offsets of two lists inside one another rise, and end with their elements.
+/// The offsets of two nested lists ascend, and end with their number of elements.
 fn shapes(of: levels::Levels<'_>, entries: usize) {
     use levels::{ListShape, Slots};
     let slots = [(0, 0), (1, 2), (2, 4)].map(|(r, d)| Slots { repetition: r, definition: d });

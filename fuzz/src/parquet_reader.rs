@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bodies of the targets that read whole Parquet files as a user does: any bytes, and random files that are right or nearly
-//! so, held to the `parquet` crate.
+//! Bodies of the targets that read whole Parquet files as a user does: any bytes, and random files
+//! that are valid or nearly so, compared with the `parquet` crate.
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::parquet::{Columns, Predicate, ReaderBuilder, RowSelection, StringForm, open_file};
@@ -61,10 +61,10 @@ fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
     Ok(Rows { schema: reader.schema(), batches })
 }
 
-/// Any bytes as a file, read in several forms: whatever comes out is sound.
+/// Any bytes as a file, read in several forms: all arrays are valid.
 pub fn parquet_reader(data: &[u8]) {
     let bytes = Bytes::copy_from_slice(data);
-    // A file of a few bytes may say that it has any number of rows that are null.
+    // A file of a few bytes may declare any number of null rows.
     let few = ParquetReadOptions { limit: Some(10_000), batch_rows: Some(999), ..plain() };
     for options in [
         few.clone(),
@@ -78,13 +78,13 @@ pub fn parquet_reader(data: &[u8]) {
     }
 }
 
-/// Eight bytes as the seed of a file whose numbers do not agree with one another.
+/// Eight bytes as the seed of a file whose counts contradict each other.
 pub fn parquet_claims(data: &[u8]) {
     let Some(seed) = data.first_chunk() else { return };
     parquet_reader(&claims::claiming_file(u64::from_le_bytes(*seed)));
 }
 
-/// Eight bytes as the seed of a random file, read in every way.
+/// Eight bytes as the seed of a random file, read with all options.
 pub fn parquet_random(data: &[u8]) {
     let Some(seed) = data.first_chunk() else { return };
     let seed = u64::from_le_bytes(*seed);

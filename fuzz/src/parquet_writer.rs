@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Body of the target that writes Parquet files: random rows with random options, read back by the `parquet` crate and by
-//! the engine `cpu`.
+//! Body of the target that writes Parquet files: random rows with random options, read back by the
+//! `parquet` crate and by the engine `cpu`.
 
 use arrowsmith_parquet_writer::{Choice, Codec, Options, PageVersion, ParquetWriter};
 use arrowsmith_testkit::engines;
@@ -30,7 +30,7 @@ fn options(rng: &mut Rng) -> Options {
     }
 }
 
-/// Eight bytes as the seed of rows and options: what is read of the file is what was written.
+/// Eight bytes as the seed of rows and options: reading the file returns what was written.
 pub fn parquet_writer(data: &[u8]) {
     let Some(seed) = data.first_chunk() else { return };
     crate::budget::lifted(|| check(u64::from_le_bytes(*seed)));
@@ -52,7 +52,7 @@ fn check(seed: u64) {
         let found = reader.read(&file, &Ask::default()).and_then(|found| found.concat());
         match found.map(|found| difference(&found, &rows)) {
             Ok(None) => {}
-            // Their reader of structs, see the writer's tests.
+            // A limitation of its reader of structs, see the writer's tests.
             Err(error) if error.contains("nulls not present in parent") => {}
             Ok(Some(text)) | Err(text) => panic!("{told}: {}: {text}", reader.name()),
         }

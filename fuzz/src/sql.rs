@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Statements of Flight SQL: what is within the bounds is planned, what is not is refused, in words.
+//! Statements of Flight SQL: a statement within the limits is planned, any other is rejected with a
+//! short message.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,18 +10,19 @@ use arrowsmith_flight_sql::fuzzing::Planner;
 
 use crate::budget;
 
-/// The stack of a thread that plans, as that of the service.
+/// Stack size of the planning thread, as in the service.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Text that repetitions come to, in bytes, at most.
+/// Maximum bytes of a text with its repetitions.
 const TEXT_BYTES_MAX: usize = 128 << 10;
 
-/// What a refusal says, in bytes, at most.
+/// Maximum bytes of an error message.
 const REASON_BYTES_MAX: usize = 4 << 10;
 
 const ROWS: &str = r#"{"a":1,"s":"one","f":1.5,"t":"2026-01-01T00:00:00Z","tags":["x","y"],"user":{"id":7,"name":"ada"}}"#;
 
-/// Over a table with a column of most kinds. Its file is made once, and read when it is opened only.
+/// A planner over a table with a column of most kinds. Its file is created once, and read only when
+/// it is opened.
 static PLANNER: LazyLock<Planner> = LazyLock::new(|| {
     let path =
         std::env::temp_dir().join(format!("arrowsmith-fuzz-sql-{}.jsonl", std::process::id()));
@@ -31,7 +33,7 @@ static PLANNER: LazyLock<Planner> = LazyLock::new(|| {
     Planner::new(Arc::new(catalog)).expect("threads")
 });
 
-/// Any text as a statement; `{N:TEXT}` in it stands for N times the text.
+/// Any text as a statement; `{N:TEXT}` in it is the text, N times.
 pub fn statements(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let text = repeated(text);
@@ -52,7 +54,7 @@ fn plan(text: &[u8]) {
     }
 }
 
-/// The text with its repetitions written out, not one inside of another.
+/// The text with its repetitions expanded; they do not nest.
 fn repeated(text: &str) -> String {
     let mut all = String::new();
     let mut rest = text;

@@ -6,8 +6,8 @@ mod seeds;
 use arrowsmith_testkit::random::{Rng, mutate};
 use arrowsmith_testkit::scale;
 
-/// Runs a target on its seeds, and on `rounds` mutations of each (or as many as `ARROWSMITH_ROUNDS`
-/// says); all that it finds is shown.
+/// Runs a target on its seeds, and on `rounds` mutations of each (or as many as in
+/// `ARROWSMITH_ROUNDS`); reports all failures.
 fn run(target: &str, rounds: u64) {
     let rounds = scale::number("ARROWSMITH_ROUNDS", rounds, rounds * 20);
     let (_, body) = crate::TARGETS.iter().find(|(name, _)| *name == target).unwrap();

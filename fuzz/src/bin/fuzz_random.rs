@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fuzzing without libFuzzer: the bodies of the targets on random changes of their seeds, for a time.
+//! Fuzzing without libFuzzer: the bodies of the targets on random changes of their seeds, for a
+//! time.
 //!
-//! `fuzz_random TARGET SECONDS SEED FOLDER`. The input that runs is in FOLDER while it does, so that one
-//! that ends the process is found there; one that panics is kept beside it. Prints the number of runs.
+//! `fuzz_random TARGET SECONDS SEED FOLDER`. The current input is written to FOLDER before it runs,
+//! so that one that ends the process is found there; one that panics is kept beside it. Prints the
+//! number of runs.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 use arrowsmith_fuzz::{TARGETS, budget, seeds};
 use arrowsmith_testkit::random::{Rng, mutate};
 
-/// Longest that one input may take.
+/// Maximum time for one input.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the seeds of the Parquet and Arrow targets with the writers of `parquet` and `arrow-ipc`: `ARROWSMITH_BLESS=1`
-//! writes them, else they have to be there as they would be written.
+//! Makes the seeds of the Parquet and Arrow targets with the writers of `parquet` and `arrow-ipc`:
+//! `ARROWSMITH_BLESS=1` writes them; otherwise the files must be as they would be written.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ fn text(nulls: bool) -> ArrayRef {
     Arc::new((0..ROWS).map(value).collect::<StringArray>())
 }
 
-/// For each of the columns of `parquet_pages`, in their order.
+/// One for each column of `parquet_pages`, in order.
 fn columns() -> Vec<(ArrayRef, bool)> {
     let mut lists = ListBuilder::new(Int32Builder::new());
     let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
@@ -77,7 +77,7 @@ fn columns() -> Vec<(ArrayRef, bool)> {
         (text(false), false),
         (text(true), true),
         (Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(bytes, 3).unwrap()), true),
-        // The crate writes no INT96; twelve bytes of anything will do.
+        // The crate does not write INT96; any twelve bytes will do.
         (
             Arc::new(
                 (0..ROWS).map(|row| some(row).then_some(f64::from(row))).collect::<Float64Array>(),
