@@ -1,12 +1,12 @@
-#!/usr/bin/env bash
-# SPDX-License-Identifier: Apache-2.0
-# Builds and attacks the examples with every compiler and word size that is here: layouts are read from their object files,
-# C++ is generated, the programs write, read, use and refuse; then the Rust reader is held to what the C++ ones said.
+# !/usr/bin/env bash SPDX-License-Identifier: Apache-2.0 Builds and attacks the examples with every
+# installed compiler and word size: layouts are read from their object files, C++ is generated, the
+# programs write, read, use and refuse; then the results of the Rust reader are compared with those
+# of C++.
 #
 #   examples/objects/check.sh [MESSAGES]      hostile messages per program (20000)
 #
-# ARROWSMITH_TOOLS names the folder of the examples of crates/arrowsmith-graph, where they are built already. With
-# ARROWSMITH_STRICT=1 a compiler that is not here is a failure.
+# ARROWSMITH_TOOLS names the folder of the examples of crates/arrowsmith-graph, if they are built
+# already. With ARROWSMITH_STRICT=1 a missing compiler is a failure.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -55,12 +55,12 @@ for example in "${examples[@]}"; do
         try $example clang clang++ -O2 -fstandalone-debug
     fi
     if "$root/tools/objects" has m32; then
-        # Without the package that links asm/ to where 32-bit programs look for it.
+        # Without the package that links asm/ for 32-bit programs.
         try $example gcc-i386 g++ -O2 -m32 -idirafter /usr/include/x86_64-linux-gnu
     fi
 done
 
-# The layouts that are kept in the repository are what the compiler gives.
+# The layouts in the repository are those that the compiler gives.
 sed 's/"compiler": .*/"compiler": ""/' "$work/expression-gcc/expr.layout.json" >"$work/now"
 sed 's/"compiler": .*/"compiler": ""/' expression/layout-x86_64.json | diff - "$work/now"
 if "$root/tools/objects" has m32; then

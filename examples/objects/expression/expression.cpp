@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the classes of expression.hpp do. Compiled with -g, its object file is what the layout is read from.
+// SPDX-License-Identifier: Apache-2.0 The functions of expression.hpp. Compiled with -g, its object
+// file is what the layout is read from.
 #include "expression.hpp"
 
 int Literal::evaluate() const { return m_value; }
 
 int Operation::evaluate() const {
-    // A message can hold a tree without one side, and any numbers: overflow wraps, a quotient that is none is 0.
+    // A message can hold a tree without one side, and any numbers: overflow wraps, an undefined
+    // quotient is 0.
     const int a = left() ? left()->evaluate() : 0;
     const int b = right() ? right()->evaluate() : 0;
     const unsigned x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);

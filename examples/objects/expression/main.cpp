@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// The paper's expression tree: written, read back in three ways, used; then attacked. Arguments: how many hostile
-// messages [20000], and a file to write them to.
+// SPDX-License-Identifier: Apache-2.0 The paper's expression tree: written, read back in three
+// ways, used; then attacked. Arguments: how many hostile messages [20000], and a file to write them
+// to.
 #include "baseline.hpp"
 #include "expr.hpp"
 #include "tree.hpp"
@@ -33,7 +33,7 @@ void paper_example() {
     std::printf("the paper's tree evaluates to %d\n", root->evaluate());
     check(root->evaluate() == 23, "3 + (5 * 4) is 23");
 
-    // For another address: made here, used there after one memcpy (Sect. 5.2).
+    // For another address: created here, used there after one memcpy (Sect. 5.2).
     alignas(64) char elsewhere[1024];
     const arrowsmith::graph::Region made(memory, sizeof memory, reinterpret_cast<std::uintptr_t>(elsewhere));
     check(expr::read(message.data(), message.size(), made, root).ok(), "the message is read for another address");
@@ -94,7 +94,7 @@ template <typename Work> double nanoseconds(Work work, int repeats) {
     return best;
 }
 
-// For people; nothing is asserted of times.
+// For information; times are not checked.
 void timing() {
     std::printf("%5s %8s %8s %10s %10s %10s %10s\n", "n", "message", "memory", "fast ns", "tables ns", "baseline", "memcpy");
     for (const int n : {1, 3, 7, 15, 31, 63, 127}) {
@@ -116,7 +116,7 @@ void timing() {
     }
 }
 
-// Many messages, more than the caches hold: what a service that has just received them sees.
+// Many messages, more than the caches hold, as in a service that has just received them.
 void streaming() {
     constexpr std::size_t count = 8192;
     const int n = 127;
@@ -134,14 +134,14 @@ void streaming() {
     std::memset(copy, 1, each * count);
     std::size_t done = 0, used = 0;
     const auto keep = [](void *memory) { asm volatile("" ::"r"(memory) : "memory"); };
-    // In turns, so that what else the machine does meets both.
+    // In turns, so that other load on the machine affects both.
     double batch = 1e18, copied = 1e18;
     for (int round = 0; round < 3; ++round) {
         batch = std::min(batch, nanoseconds([&] { expr::read_batch(list.data(), count, {region, each * count}, roots.data(), done, used); keep(region); }, 1) / count);
         copied = std::min(copied, nanoseconds([&] { std::memcpy(copy, region, each * count); keep(copy); }, 1) / count);
     }
     check(done == count && roots[count - 1]->evaluate() == tree.chain(n)->evaluate(), "the last tree is right");
-    std::printf("%zu messages of n = 127, %zu MB of objects: %.1f ns a message, memcpy of the objects %.1f\n", count, each * count >> 20, batch, copied);
+    std::printf("%zu messages of n = 127, %zu MB of objects: %.1f ns per message, memcpy of the objects %.1f\n", count, each * count >> 20, batch, copied);
     std::free(region);
     std::free(copy);
 }
@@ -184,8 +184,8 @@ int main(int argc, char **argv) {
         baseline::Serializer serializer;
         return attack::Outcome{serializer.read(message.data(), message.size())};
     };
-    // What was taken can be written again: every pointer and vtable pointer in it is followed. Trees that became
-    // graphs with cycles must not be evaluated; writing ends on them.
+    // An accepted message can be written again: every pointer and vtable pointer in it is followed.
+    // Trees that became graphs with cycles must not be evaluated; writing ends on them.
     const auto use = [](std::uint64_t root) {
         Bytes again;
         check(expr::write(reinterpret_cast<Node *>(static_cast<std::uintptr_t>(root)), again).ok(), "what was taken can be used");

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What the classes of scene.hpp do. Compiled with -g, its object file is what the layout is read from.
+// SPDX-License-Identifier: Apache-2.0 The functions of scene.hpp. Compiled with -g, its object file
+// is what the layout is read from.
 #include "scene.hpp"
 
 namespace scene {
@@ -44,8 +44,8 @@ double Group::area() const {
     return sum;
 }
 
-// The dials that this program has, and one object of the class that a program starts from: debug information holds
-// what is used.
+// The instances of Dial that this program uses, and an object of the root class: debug information
+// only has what is used.
 template class Dial<double>;
 template class Dial<int>;
 
