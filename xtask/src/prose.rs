@@ -41,6 +41,7 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-testkit",
     "crates/arrowsmith-workload",
     "crates/arrowsmith/tests",
+    "docs/guide",
     "examples",
     "fuzz",
     "python",
