@@ -17,7 +17,7 @@ use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::{Args, Parser, Subcommand};
 
 pub use self::read::{Format, ReadArgs, open_engine};
-pub use self::values::{BufferCompression, To};
+pub use self::values::{BufferCompression, Encodings, To, Writer};
 #[cfg(feature = "bench")]
 use crate::bench::BenchArgs;
 use crate::completions::{CompletionsArgs, ManArgs};
@@ -138,9 +138,21 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub row_group_rows: Option<u32>,
 
-    /// Parquet: do not use dictionary encoding
-    #[arg(long)]
+    /// Parquet: Arrow data after which a row group ends [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub row_group_bytes: Option<u64>,
+
+    /// Parquet: which encodings are chosen from the data [default: smallest]
+    #[arg(long, value_enum, value_name = "CHOICE")]
+    pub encodings: Option<Encodings>,
+
+    /// Parquet: do not use dictionary encoding: `--encodings plain`
+    #[arg(long, conflicts_with = "encodings")]
     pub no_dictionary: bool,
+
+    /// Parquet: who encodes [default: arrowsmith]
+    #[arg(long, value_enum, value_name = "WRITER")]
+    pub writer: Option<Writer>,
 
     /// Sync the file to disk before returning
     #[arg(long)]

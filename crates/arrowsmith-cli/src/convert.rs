@@ -38,6 +38,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let rejects = Rejects::default();
     let only_explain = args.explain || target.is_none();
     let options = args.read.json()?;
+    let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let is_inferred = options.schema.is_none() && options.columns.is_none();
     let adds = options.late_keys == LateKeys::Add;

@@ -27,4 +27,5 @@ mod thrift;
 mod writer;
 
 pub use options::{Choice, Codec, Encoding, Options, PageVersion};
+pub use schema::check;
 pub use writer::{ParquetWriter, Summary};

@@ -74,12 +74,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(schema: &Schema, options: &Options) -> Result<Self> {
-        if schema.fields().is_empty() {
-            return Err(Error::schema("", "Parquet has no files without columns"));
-        }
-        for field in schema.fields() {
-            check(field, field.name())?;
-        }
+        check(schema)?;
         let fields: Fields = schema.fields().iter().map(stored).collect();
         let stored = Schema::new_with_metadata(fields, schema.metadata().clone());
         let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
@@ -231,14 +226,27 @@ fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step],
 }
 
 /// An error for a type that has no form in Parquet, or none that is written.
-fn check(field: &Field, path: &str) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Schema`] with the path of the field, its type, and what can be done.
+pub fn check(schema: &Schema) -> Result<()> {
+    schema.fields().iter().try_for_each(|field| check_field(field, field.name()))
+}
+
+fn check_field(field: &Field, path: &str) -> Result<()> {
     use DataType as T;
     let refuse = |message: &str| Err(Error::schema(path, message));
-    let inside = |child: &FieldRef| check(child, &format!("{path}.{}", child.name()));
+    let inside = |child: &FieldRef| check_field(child, &format!("{path}.{}", child.name()));
     match field.data_type() {
-        T::Union(..) => refuse("Parquet has no unions"),
-        T::RunEndEncoded(..) => refuse("run-end encoded columns are not written: cast them first"),
-        T::Struct(fields) if fields.is_empty() => refuse("Parquet has no structs without fields"),
+        T::Union(..) => {
+            refuse("Parquet has no unions: leave the column out, or make it a struct of the types")
+        }
+        T::RunEndEncoded(..) => {
+            refuse("run-end encoded columns are not written: cast them to their values")
+        }
+        T::Struct(fields) if fields.is_empty() => {
+            refuse("Parquet has no structs without fields: leave the column out")
+        }
         T::Struct(fields) => fields.iter().try_for_each(inside),
         T::List(item)
         | T::LargeList(item)
@@ -251,14 +259,17 @@ fn check(field: &Field, path: &str) -> Result<()> {
         },
         T::Dictionary(_, values) => match values.as_ref() {
             T::Dictionary(..) | T::Null | T::RunEndEncoded(..) => {
-                refuse("dictionaries of this type are not written")
+                refuse("dictionaries of this type are not written: cast them to their values")
             }
-            values if values.is_nested() => refuse("dictionaries of nested values are not written"),
-            values => check(&Field::new("", values.clone(), true), path),
+            values if values.is_nested() => {
+                refuse("dictionaries of nested values are not written: cast them to their values")
+            }
+            values => check_field(&Field::new("", values.clone(), true), path),
         },
-        T::Interval(IntervalUnit::MonthDayNano) => {
-            refuse("Parquet has no intervals finer than milliseconds")
-        }
+        T::Interval(IntervalUnit::MonthDayNano) => refuse(
+            "Parquet has no intervals finer than milliseconds: cast it to intervals of days and \
+             milliseconds, or to a duration",
+        ),
         T::FixedSizeBinary(bytes) if *bytes < 1 => {
             refuse("values of no bytes have no form in Parquet")
         }

@@ -24,3 +24,23 @@ pub enum BufferCompression {
     Lz4,
     Zstd,
 }
+
+/// `--encodings`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Encodings {
+    /// The smallest of all encodings of the format
+    Smallest,
+    /// A dictionary where it is smaller, else plain values: for readers from before 2015
+    Compatible,
+    /// Plain values only
+    Plain,
+}
+
+/// `--writer`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Writer {
+    /// Arrowsmith's own, with as many threads as decode
+    Arrowsmith,
+    /// That of the `parquet` crate, on one thread
+    Reference,
+}

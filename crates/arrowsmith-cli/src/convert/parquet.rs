@@ -29,6 +29,7 @@ pub fn run(
     }
     let only_explain = args.explain || target.is_none();
     let options = args.read.parquet()?;
+    let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let mut reader = ReaderBuilder::new()
         .options(options)

@@ -9,9 +9,9 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
 use arrowsmith_sink::json::{JsonOptions, JsonSink};
-use arrowsmith_sink::parquet::{ParquetOptions, ParquetSink};
+use arrowsmith_sink::parquet::{self, ParquetOptions, ParquetSink};
 
-use crate::args::{BufferCompression, OutputArgs, To};
+use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Interrupt;
 
@@ -39,7 +39,10 @@ impl<'a> Target<'a> {
         let parquet_only = [
             ("--codec", args.codec.is_some()),
             ("--row-group-rows", args.row_group_rows.is_some()),
+            ("--row-group-bytes", args.row_group_bytes.is_some()),
+            ("--encodings", args.encodings.is_some()),
             ("--no-dictionary", args.no_dictionary),
+            ("--writer", args.writer.is_some()),
         ];
         let arrow_only = [("--buffer-compression", args.buffer_compression.is_some())];
         let (format, parquet, arrow) = match to {
@@ -70,6 +73,15 @@ impl<'a> Target<'a> {
     pub fn is_stream(&self) -> bool {
         let is_file = |path: &Path| path.metadata().map_or(true, |metadata| metadata.is_file());
         self.path == Path::new("-") || !is_file(self.path)
+    }
+
+    /// With this many threads that encode, instead of one per core.
+    #[must_use]
+    pub fn with_threads(mut self, threads: Option<usize>) -> Self {
+        if let TargetFormat::Parquet(options) = &mut self.format {
+            options.threads = threads.unwrap_or(0);
+        }
+        self
     }
 
     /// Creates the file.
@@ -115,13 +127,24 @@ fn ipc_options(format: Format, args: &OutputArgs) -> IpcOptions {
 
 fn parquet_options(args: &OutputArgs) -> ParquetOptions {
     let default = ParquetOptions::default();
+    let bytes = args.row_group_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let encodings = args.encodings.or(args.no_dictionary.then_some(Encodings::Plain));
     ParquetOptions {
+        writer: match args.writer {
+            None | Some(Writer::Arrowsmith) => parquet::Writer::Arrowsmith,
+            Some(Writer::Reference) => parquet::Writer::Reference,
+        },
         codec: args.codec.unwrap_or(default.codec),
         row_group_rows: args
             .row_group_rows
             .and_then(|rows| usize::try_from(rows).ok())
             .unwrap_or(default.row_group_rows),
-        dictionary: !args.no_dictionary,
+        row_group_bytes: bytes.unwrap_or(default.row_group_bytes),
+        encodings: match encodings {
+            None | Some(Encodings::Smallest) => parquet::Choice::Smallest,
+            Some(Encodings::Compatible) => parquet::Choice::Compatible,
+            Some(Encodings::Plain) => parquet::Choice::Plain,
+        },
         ..default
     }
 }

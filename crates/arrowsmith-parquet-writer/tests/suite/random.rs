@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int64Array, ListArray, ListViewArray,
-    NullArray, RecordBatch, StringArray, StringViewArray, StructArray,
+    NullArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
     builder::{ListBuilder, StringBuilder},
     types::{Int8Type, Int32Type},
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_parquet_writer::{Encoding, Options, ParquetWriter};
 use arrowsmith_testkit::parquet::random::file;
 use arrowsmith_testkit::parquet::{Ask, ByEngine, ParquetRs, Reader, difference, properties};
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::{engines, scale};
 use bytes::Bytes;
+use parquet::file::metadata::ParquetMetaDataReader;
 
 use crate::settings;
 
@@ -224,6 +225,19 @@ fn list_views_are_written_as_lists() {
 fn columns_of_nulls_are_read_back() {
     let rows = batch(vec![("nulls", Arc::new(NullArray::new(3)))]);
     round_trip(&rows, &Options::default());
+}
+
+/// Records without members are rows, too.
+#[test]
+fn a_file_without_columns_has_its_rows() {
+    let options = RecordBatchOptions::new().with_row_count(Some(7));
+    let schema = Arc::new(Schema::empty());
+    let rows = RecordBatch::try_new_with_options(Arc::clone(&schema), vec![], &options).unwrap();
+    let mut writer = ParquetWriter::try_new(Vec::new(), schema, Options::default()).unwrap();
+    writer.write(&rows).unwrap();
+    let file: Bytes = writer.close().unwrap().1.into();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    assert_eq!((metadata.file_metadata().num_rows(), metadata.row_group(0).num_rows()), (7, 7));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! Record batches to a Parquet file: a sink, the last step of source → plan → engine → batch →
 //! sink.
 //!
-//! The bytes are written by the `parquet` crate; this module sets its properties and lets the file
+//! The bytes are made by `arrowsmith-parquet-writer`, or by the `parquet` crate with
+//! [`Writer::Reference`]; this module casts what Parquet has in another form, and lets the file
 //! appear only when it is complete. It never reorders rows; row groups are split by rows, not by
 //! batches.
 //!
@@ -23,8 +24,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod codec;
+mod fields;
+mod options;
+mod reference;
 mod sink;
 
-pub use codec::Codec;
-pub use sink::{ParquetOptions, ParquetSink, ParquetStream};
+pub use options::{Choice, Codec, ParquetOptions, Writer};
+pub use sink::{ParquetSink, ParquetStream};

@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, UInt64Array,
+    ArrayRef, DictionaryArray, Int32Array, Int32RunArray, Int64Array, ListArray, RecordBatch,
+    StringArray, StructArray, UInt64Array,
 };
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, IntervalUnit, Schema, SchemaRef, UnionFields, UnionMode};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
-use arrowsmith_sink::parquet::{Codec, ParquetOptions, ParquetSink};
+use arrowsmith_sink::parquet::{Choice, Codec, ParquetOptions, ParquetSink, ParquetStream, Writer};
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::ParquetMetaData;
 
@@ -80,34 +82,46 @@ fn every_codec_gives_the_rows_back() {
     {
         let path = folder.path().join("x.parquet");
         let codec: Codec = codec.parse().unwrap();
-        let options = ParquetOptions { codec, ..ParquetOptions::default() };
-        let summary = write(&path, &options, &[batch(0, 600), batch(600, 400)]);
-        assert_eq!((summary.rows, summary.batches), (1000, 2));
-        assert_eq!(summary.bytes, path.metadata().unwrap().len());
-        let (_, found) = read(&path);
-        assert_same(&found, &batch(0, 1000));
-        std::fs::remove_file(&path).unwrap();
+        for writer in ["arrowsmith", "reference"] {
+            let writer: Writer = writer.parse().unwrap();
+            let options = ParquetOptions { writer, codec, ..ParquetOptions::default() };
+            let summary = write(&path, &options, &[batch(0, 600), batch(600, 400)]);
+            assert_eq!((summary.rows, summary.batches), (1000, 2));
+            assert_eq!(summary.bytes, path.metadata().unwrap().len());
+            let (_, found) = read(&path);
+            assert_same(&found, &batch(0, 1000));
+            std::fs::remove_file(&path).unwrap();
+        }
     }
 }
 
+/// Both writers with otherwise equal options.
+fn both(options: ParquetOptions) -> [ParquetOptions; 2] {
+    [Writer::Arrowsmith, Writer::Reference]
+        .map(|writer| ParquetOptions { writer, ..options.clone() })
+}
+
 #[test]
-fn row_groups_and_dictionaries_are_as_asked() {
+fn row_groups_and_encodings_are_as_requested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
-    let options = ParquetOptions { row_group_rows: 300, ..ParquetOptions::default() };
-    write(&path, &options, &[batch(0, 700), batch(700, 300)]);
-    let (metadata, found) = read(&path);
-    let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
-    assert_eq!(rows, [300, 300, 300, 100]);
-    assert_same(&found, &batch(0, 1000));
-    assert!(metadata.row_group(0).column(1).dictionary_page_offset().is_some());
-    std::fs::remove_file(&path).unwrap();
-
-    let options = ParquetOptions { dictionary: false, ..ParquetOptions::default() };
-    write(&path, &options, &[batch(0, 1000)]);
-    let (metadata, found) = read(&path);
-    assert!(metadata.row_group(0).column(1).dictionary_page_offset().is_none());
-    assert_same(&found, &batch(0, 1000));
+    let encodings = Choice::Compatible;
+    for options in both(ParquetOptions { row_group_rows: 300, encodings, ..Default::default() }) {
+        write(&path, &options, &[batch(0, 700), batch(700, 300)]);
+        let (metadata, found) = read(&path);
+        let rows: Vec<i64> = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+        assert_eq!(rows, [300, 300, 300, 100]);
+        assert_same(&found, &batch(0, 1000));
+        assert!(metadata.row_group(0).column(3).dictionary_page_offset().is_some());
+        std::fs::remove_file(&path).unwrap();
+    }
+    for options in both(ParquetOptions { encodings: Choice::Plain, ..Default::default() }) {
+        write(&path, &options, &[batch(0, 1000)]);
+        let (metadata, found) = read(&path);
+        assert!(metadata.row_group(0).column(3).dictionary_page_offset().is_none());
+        assert_same(&found, &batch(0, 1000));
+        std::fs::remove_file(&path).unwrap();
+    }
 }
 
 #[test]
@@ -116,10 +130,12 @@ fn groups_of_one_row_need_no_deep_stack() {
     let path = folder.path().join("x.parquet");
     let column = Arc::new(UInt64Array::from_iter_values(0..20_000)) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
-    let options = ParquetOptions { row_group_rows: 1, ..ParquetOptions::default() };
-    write(&path, &options, std::slice::from_ref(&batch));
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
-    assert_eq!(reader.metadata().num_row_groups(), 20_000);
+    for options in both(ParquetOptions { row_group_rows: 1, ..Default::default() }) {
+        write(&path, &options, std::slice::from_ref(&batch));
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.metadata().num_row_groups(), 20_000);
+        std::fs::remove_file(&path).unwrap();
+    }
 }
 
 #[test]
@@ -127,16 +143,80 @@ fn a_row_group_ends_when_it_is_large() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     let options = ParquetOptions {
-        row_group_bytes_max: 4096,
-        dictionary: false,
+        row_group_bytes: 4096,
+        encodings: Choice::Plain,
         codec: "none".parse().unwrap(),
         ..ParquetOptions::default()
     };
     let batches: Vec<RecordBatch> = (0..20).map(|n| batch(n * 100, 100)).collect();
-    write(&path, &options, &batches);
-    let (metadata, found) = read(&path);
-    assert!(metadata.num_row_groups() > 10, "{}", metadata.num_row_groups());
-    assert_same(&found, &batch(0, 2000));
+    for options in both(options) {
+        write(&path, &options, &batches);
+        let (metadata, found) = read(&path);
+        assert!(metadata.num_row_groups() >= 10, "{}", metadata.num_row_groups());
+        assert_same(&found, &batch(0, 2000));
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+/// The bytes of a file.
+fn bytes(options: &ParquetOptions, batches: &[RecordBatch]) -> Vec<u8> {
+    let mut stream = ParquetStream::new(Vec::new(), &batches[0].schema(), options).unwrap();
+    for batch in batches {
+        stream.write(batch).unwrap();
+    }
+    stream.finish().unwrap()
+}
+
+#[test]
+fn threads_change_nothing() {
+    let batches: Vec<RecordBatch> = (0..30).map(|n| batch(n * 1000, 1000)).collect();
+    let options = |threads| ParquetOptions { threads, row_group_rows: 9_500, ..Default::default() };
+    let wanted = bytes(&options(1), &batches);
+    for threads in [0, 2, 3, 8, 100_000] {
+        assert!(bytes(&options(threads), &batches) == wanted, "{threads}");
+    }
+}
+
+/// Run-end encoding is one of Arrow's: values are written as often as they are there.
+#[test]
+fn run_ends_are_written_as_values() {
+    let values = StringArray::from(vec![Some("a"), None, Some("b")]);
+    let runs = Int32RunArray::try_new(&Int32Array::from(vec![2, 3, 7]), &values).unwrap();
+    let runs = Arc::new(runs) as ArrayRef;
+    let inner = Arc::new(Field::new("runs", runs.data_type().clone(), true));
+    let outer = StructArray::from(vec![(inner, Arc::clone(&runs))]);
+    let columns = [("runs", runs), ("outer", Arc::new(outer) as ArrayRef)];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let wanted: StringArray =
+        [Some("a"), Some("a"), None, Some("b"), Some("b"), Some("b"), Some("b")].iter().collect();
+    for options in both(ParquetOptions::default()) {
+        let file = Bytes::from(bytes(&options, std::slice::from_ref(&batch)));
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        let found = reader.map(Result::unwrap).next().unwrap();
+        assert_eq!(found.column(0).to_data(), arrow_array::Array::to_data(&wanted));
+        let outer = found.column(1).as_any().downcast_ref::<StructArray>().unwrap();
+        assert_eq!(outer.column(0).to_data(), arrow_array::Array::to_data(&wanted));
+    }
+}
+
+#[test]
+fn types_that_parquet_does_not_have_are_named() {
+    let union = UnionFields::try_new([0], [Field::new("x", DataType::Int64, true)]).unwrap();
+    let refused = [
+        (DataType::Union(union, UnionMode::Sparse), "make it a struct"),
+        (DataType::Interval(IntervalUnit::MonthDayNano), "cast it to"),
+        (DataType::Struct(Vec::<Field>::new().into()), "leave the column out"),
+    ];
+    for (kind, remedy) in refused {
+        let list = DataType::List(Arc::new(Field::new("item", kind, true)));
+        let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("a", list, true)]));
+        for options in both(ParquetOptions::default()) {
+            let error = ParquetStream::new(Vec::new(), &schema, &options).err().unwrap();
+            let text = error.to_string();
+            assert!(matches!(&error, Error::Schema { path, .. } if path == "a.item"), "{text}");
+            assert!(text.contains("Parquet has no ") && text.contains(remedy), "{text}");
+        }
+    }
 }
 
 #[test]
@@ -156,13 +236,14 @@ fn a_sink_that_is_dropped_leaves_nothing_and_bad_options_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.parquet");
     let schema = batch(0, 1).schema();
-    let options = ParquetOptions::default();
-    let mut sink = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options).unwrap();
-    sink.write(&batch(0, 10)).unwrap();
-    drop(sink);
-    let options = ParquetOptions { row_group_rows: 0, ..options };
-    let refused = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options);
-    assert!(matches!(refused.err(), Some(Error::Config(_))));
+    for options in both(ParquetOptions { threads: 2, ..Default::default() }) {
+        let mut sink = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options).unwrap();
+        sink.write(&batch(0, 10)).unwrap();
+        drop(sink);
+        let options = ParquetOptions { row_group_rows: 0, ..options };
+        let refused = ParquetSink::new(Output::create(&path).unwrap(), &schema, &options);
+        assert!(matches!(refused.err(), Some(Error::Config(_))));
+    }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -170,12 +251,14 @@ fn a_sink_that_is_dropped_leaves_nothing_and_bad_options_are_refused() {
 #[test]
 fn a_full_disk_is_named() {
     let schema = batch(0, 1).schema();
-    let output = Output::create("/dev/full").unwrap();
-    let sink = ParquetSink::new(output, &schema, &ParquetOptions::default());
-    let error = sink.and_then(|mut sink| {
-        sink.write(&batch(0, 1000))?;
-        Box::new(sink).finish()
-    });
-    let message = error.unwrap_err().to_string();
-    assert!(message.starts_with("/dev/full: ") && message.contains("space"), "{message}");
+    for options in both(ParquetOptions { threads: 2, row_group_rows: 300, ..Default::default() }) {
+        let output = Output::create("/dev/full").unwrap();
+        let sink = ParquetSink::new(output, &schema, &options);
+        let error = sink.and_then(|mut sink| {
+            sink.write(&batch(0, 1000))?;
+            Box::new(sink).finish()
+        });
+        let message = error.unwrap_err().to_string();
+        assert!(message.starts_with("/dev/full: ") && message.contains("space"), "{message}");
+    }
 }

@@ -255,6 +255,32 @@ fn parquet_options_reach_the_file() {
 }
 
 #[test]
+fn parquet_is_the_same_for_any_number_of_threads() {
+    let folder = Folder::new();
+    generate(&folder, &["logs", "--bytes", "2MiB"], "l.jsonl");
+    let convert = |input: &str, name: &str, args: &[&str]| {
+        folder.run(&[&["convert", input, "-q", "-o", name], args].concat()).assert_status(0);
+        folder.read(name)
+    };
+    let schema = ["--schema", "logs", "--row-group-rows", "5000"];
+    let one = convert("l.jsonl", "one.parquet", &[&schema[..], &["--threads", "1"]].concat());
+    for threads in ["2", "5"] {
+        let args = [&schema[..], &["--threads", threads]].concat();
+        assert!(convert("l.jsonl", "many.parquet", &args) == one, "{threads}");
+    }
+    let again = convert("one.parquet", "again.parquet", &["--threads", "1"]);
+    assert!(convert("one.parquet", "many.parquet", &["--threads", "3"]) == again);
+
+    let rows = whole(&read_parquet(&folder, "one.parquet"));
+    assert_eq!(whole(&read_parquet(&folder, "again.parquet")), rows);
+    for args in [["--writer", "reference"], ["--encodings", "compatible"]] {
+        let other = convert("l.jsonl", "other.parquet", &[&schema[..], &args[..]].concat());
+        assert_eq!(whole(&read_parquet(&folder, "other.parquet")), rows);
+        assert!(one.len() < other.len(), "{} {}", one.len(), other.len());
+    }
+}
+
+#[test]
 fn an_existing_output_is_replaced_only_by_a_whole_one() {
     let folder = Folder::new();
     write_schema(&folder, "schema", everyday());

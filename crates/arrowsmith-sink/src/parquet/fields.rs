@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The schema as it is written: what Parquet has in another form only is cast.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_cast::{can_cast_types, cast};
+use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
+use arrowsmith_core::{Error, Result};
+
+/// Casts batches to the schema as it is written.
+pub(super) struct Written {
+    schema: SchemaRef,
+    /// Whether it differs from that of the batches.
+    differs: bool,
+}
+
+impl Written {
+    /// Of the schema of the batches.
+    pub(super) fn new(schema: &SchemaRef) -> Result<Self> {
+        let fields = schema.fields();
+        let written: Fields = fields.iter().map(written).collect();
+        if written == *fields {
+            return Ok(Self { schema: Arc::clone(schema), differs: false });
+        }
+        for (from, to) in fields.iter().zip(&written) {
+            if !can_cast_types(from.data_type(), to.data_type()) {
+                let message = format!("{} is not written: cast it first", from.data_type());
+                return Err(Error::schema(from.name(), message));
+            }
+        }
+        let schema = Schema::new_with_metadata(written, schema.metadata().clone());
+        Ok(Self { schema: Arc::new(schema), differs: true })
+    }
+
+    /// The schema as it is written.
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// A batch with this schema; none if it has it already.
+    pub(super) fn cast(&self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
+        if !self.differs {
+            return Ok(None);
+        }
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(Some(RecordBatch::try_new_with_options(self.schema(), columns, &options)?))
+    }
+}
+
+/// The field as written: run-end encoding is undone, and dictionaries of views are those of plain
+/// values, as readers of other libraries fail at them.
+fn written(field: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let data_type = match field.data_type() {
+        T::Dictionary(key, values) if **values == T::Utf8View => {
+            T::Dictionary(key.clone(), Box::new(T::Utf8))
+        }
+        T::Dictionary(key, values) if **values == T::BinaryView => {
+            T::Dictionary(key.clone(), Box::new(T::Binary))
+        }
+        T::RunEndEncoded(_, values) => {
+            let values = written(values);
+            let nullable = field.is_nullable() || values.is_nullable();
+            let field = field.as_ref().clone().with_nullable(nullable);
+            return Arc::new(field.with_data_type(values.data_type().clone()));
+        }
+        T::List(item) => T::List(written(item)),
+        T::LargeList(item) => T::LargeList(written(item)),
+        T::ListView(item) => T::ListView(written(item)),
+        T::LargeListView(item) => T::LargeListView(written(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(written(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(written).collect()),
+        T::Map(entries, sorted) => T::Map(written(entries), *sorted),
+        _ => return Arc::clone(field),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Reference`]: the `parquet` crate's Arrow writer, which ours is compared with.
+
+use std::io::{self, Write};
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith_core::{Error, Result};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+
+use super::options::{Choice, Codec, ParquetOptions};
+
+/// The writer of the `parquet` crate.
+pub(super) struct Reference<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    row_group_rows: usize,
+}
+
+impl<W: Write + Send> Reference<W> {
+    /// Starts the file.
+    pub(super) fn new(output: W, schema: SchemaRef, options: &ParquetOptions) -> Result<Self> {
+        if options.row_group_rows == 0 || options.row_group_bytes == 0 {
+            let message = "row_group_rows and row_group_bytes must be at least 1";
+            return Err(Error::Config(message.to_owned()));
+        }
+        let properties = WriterProperties::builder()
+            .set_created_by(concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(compression(options.codec).map_err(plain)?)
+            .set_dictionary_enabled(options.encodings != Choice::Plain)
+            .set_max_row_group_row_count(Some(options.row_group_rows))
+            .set_max_row_group_bytes(Some(options.row_group_bytes))
+            .build();
+        let writer = ArrowWriter::try_new(output, schema, Some(properties)).map_err(plain)?;
+        Ok(Self { writer, row_group_rows: options.row_group_rows })
+    }
+
+    /// Writes the next batch.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        // The writer splits a batch at the end of a row group by recursion, once per group: small
+        // groups would need a deep stack. Pieces that fit into the group avoid the recursion.
+        let mut start = 0;
+        while start < batch.num_rows() {
+            let room = self.row_group_rows - self.writer.in_progress_rows();
+            let rows = room.min(batch.num_rows() - start);
+            self.writer.write(&batch.slice(start, rows)).map_err(plain)?;
+            start += rows;
+        }
+        Ok(())
+    }
+
+    /// Writes the footer; returns the output.
+    pub(super) fn finish(self) -> Result<W> {
+        self.writer.into_inner().map_err(plain)
+    }
+
+    /// The output, to look at.
+    pub(super) fn output(&self) -> &W {
+        self.writer.inner()
+    }
+}
+
+/// The codec as the `parquet` crate names it.
+fn compression(codec: Codec) -> Result<Compression, ParquetError> {
+    Ok(match codec {
+        Codec::None => Compression::UNCOMPRESSED,
+        Codec::Snappy => Compression::SNAPPY,
+        // The variant with Hadoop's framing is deprecated; every reader supports this one.
+        Codec::Lz4 => Compression::LZ4_RAW,
+        Codec::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),
+        Codec::Gzip(level) => Compression::GZIP(GzipLevel::try_new(level)?),
+        Codec::Brotli(level) => Compression::BROTLI(BrotliLevel::try_new(level)?),
+    })
+}
+
+/// Extracts the I/O error inside Parquet's.
+fn plain(error: ParquetError) -> Error {
+    match error {
+        ParquetError::External(source) => match source.downcast::<io::Error>() {
+            Ok(source) => Error::from(*source),
+            Err(source) => Error::Arrow(ArrowError::from_external_error(source)),
+        },
+        other => Error::Arrow(ArrowError::ParquetError(other.to_string())),
+    }
+}
