@@ -595,7 +595,8 @@ fn fetched(run: &mut Run<'_>, shape: &Shape, made: &Made) -> Result<ArrayRef, Ha
     let mut data = ArrayData::builder(data_type).len(count);
     if has_nulls && shape.nullable {
         data = data.null_bit_buffer(Some(Buffer::from(bits)));
-    } else if has_nulls && shape.ancestors.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1 {
+    } else if has_nulls && shape.ancestors.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1
+    {
         // Nothing else can be null here.
         return Err(Halt::Unsure);
     }

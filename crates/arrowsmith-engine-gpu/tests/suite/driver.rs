@@ -44,7 +44,8 @@ impl Driver {
         // SAFETY: it is CUDA's driver, or the one of tests.
         let library = LIBRARY.get_or_init(|| unsafe { Library::new("libcuda.so.1") }.ok()).as_ref();
         // SAFETY: the function takes a number.
-        let is_test_driver = |library: &&Library| unsafe { library.get::<Set>(FAIL.as_bytes()) }.is_ok();
+        let is_test_driver =
+            |library: &&Library| unsafe { library.get::<Set>(FAIL.as_bytes()) }.is_ok();
         Some(Self { ours: library.filter(is_test_driver), _alone })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use arrowsmith::json::{ReaderBuilder, infer_schema};
-use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Result, expand_datasets};
+use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Result, UnknownKeys, expand_datasets};
 
 use super::identity::{Identity, Watched, version};
 use super::{Batches, Content, Format, Read, Snapshot, split};
@@ -15,7 +15,13 @@ use super::{Batches, Content, Format, Read, Snapshot, split};
 #[derive(Debug)]
 pub(crate) struct Files {
     files: Vec<(PathBuf, Identity, usize)>,
+    /// Whether the schema is inferred, from the first records.
+    inferred: bool,
 }
+
+/// What to do about keys that an inferred schema lacks.
+const LATE: &str =
+    "the schema was inferred from the first records; serve the dataset with --schema";
 
 impl Files {
     pub(super) fn open(paths: &[PathBuf], schema: Option<&SchemaRef>) -> Result<Snapshot> {
@@ -32,11 +38,12 @@ impl Files {
             }
         }
         let names: Vec<PathBuf> = files.iter().map(|(path, ..)| path.clone()).collect();
-        let schema = match schema {
-            Some(schema) => Arc::clone(schema),
+        let (schema, inferred) = match schema {
+            Some(schema) => (Arc::clone(schema), false),
             None => {
                 let inputs = names.iter().cloned().map(Input::Path);
-                infer_schema(inputs, &JsonReadOptions::default())?.schema
+                let schema = infer_schema(inputs, &JsonReadOptions::default())?.schema;
+                (schema, true)
             }
         };
         Ok(Snapshot {
@@ -44,7 +51,7 @@ impl Files {
             schema,
             rows: None,
             bytes: Some(files.iter().map(|(.., bytes)| *bytes as u64).sum()),
-            content: Content::Json(Self { files }),
+            content: Content::Json(Self { files, inferred }),
         })
     }
 
@@ -58,7 +65,11 @@ impl Files {
         if files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
+        // What a client selects leaves out other keys on purpose.
+        let inferred = self.inferred && read.columns.is_none();
+        let unknown_keys = if inferred { UnknownKeys::Error } else { UnknownKeys::Skip };
         let options = JsonReadOptions {
+            unknown_keys,
             schema: Some(Arc::clone(schema)),
             threads: Some(read.threads.max(1)),
             batch_bytes: Some(read.batch_bytes),
@@ -79,8 +90,19 @@ impl Files {
             }
             let next = reader.next_batch().transpose();
             let next = next.or_else(|| watched.after().err().map(Err));
+            let next = next.map(|next| next.map_err(|error| with_hint(error, inferred)));
             done = !matches!(next, Some(Ok(_)));
             next
         })))
+    }
+}
+
+fn with_hint(error: Error, inferred: bool) -> Error {
+    match error {
+        Error::Data(mut data) if inferred => {
+            data.hint.get_or_insert_with(|| LATE.to_owned());
+            Error::Data(data)
+        }
+        error => error,
     }
 }

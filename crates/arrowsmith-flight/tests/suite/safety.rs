@@ -172,6 +172,24 @@ async fn endpoints_of_one_flight_see_one_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_that_an_inferred_schema_lacks_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.jsonl");
+    let text = "{\"a\":1,\"b\":1}\n".repeat(20_000) + "{\"a\":2,\"late\":true}\n";
+    fs::write(&path, text).unwrap();
+    let server = serve(vec![spec(&path)], options()).await;
+    let client = client(&server).await;
+    let status = read(&client, &Query::all("t")).await.unwrap_err();
+    let message = status.message();
+    assert!(message.contains("line 20001") && message.contains("late"), "{message}");
+    assert!(message.contains("--schema"), "{message}");
+    // Whoever selects columns does without the others.
+    let some = Query { columns: Some(vec!["a".to_owned()]), ..Query::all("t") };
+    assert_eq!(read(&client, &some).await.unwrap().num_rows(), 20_001);
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_condition_means_the_same_for_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let nan = f64::NAN;
