@@ -32,6 +32,7 @@
 mod check;
 mod contest;
 mod corpus;
+mod csv;
 mod definition;
 mod engine;
 mod error;
@@ -54,6 +55,7 @@ mod shapes;
 mod stats;
 
 pub use check::{Check, Column};
+pub use csv::csv;
 pub use engine::{InProcess, Keep, Prepared, Sink};
 pub use error::BenchError;
 pub use json::Options;

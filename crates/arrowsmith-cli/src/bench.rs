@@ -24,7 +24,7 @@ use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
-pub use self::args::BenchArgs;
+pub use self::args::{BenchArgs, Outputs};
 use self::args::{BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
@@ -55,7 +55,7 @@ fn json(args: &JsonBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, args.json.as_deref(), args.report.as_deref())
+    finish(&report, &args.outputs)
 }
 
 fn parquet(args: &ParquetBenchArgs) -> Outcome {
@@ -77,12 +77,12 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn arrowsmith_bench::parquet::InProcess>> = vec![Box::new(Cpu)];
     let report =
         arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, args.json.as_deref(), args.report.as_deref())
+    finish(&report, &args.outputs)
 }
 
 /// Writes the requested reports; a wrong result of our engine is a failure.
-fn finish(report: &Report, json: Option<&Path>, html: Option<&Path>) -> Outcome {
-    write_report(json, html, report, || arrowsmith_bench::html(report))?;
+fn finish(report: &Report, outputs: &Outputs) -> Outcome {
+    write_report(outputs, report, || arrowsmith_bench::html(report))?;
     print_rows(report);
     match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
         Some(row) => Err(Failure::Work(Error::Config(format!(
@@ -125,7 +125,7 @@ fn ingest(args: &IngestBenchArgs) -> Outcome {
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::ingest::run(&options, &mut progress).map_err(failure)?;
     let page = || arrowsmith_bench::ingest::html(&report);
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, page)?;
+    write_report(&args.outputs, &report, page)?;
     let peer = arrowsmith_bench::ingest::REDPANDA_CONNECT;
     let runs = report.rows.iter();
     let runs = runs.map(|row| (&row.engine, row.lost_records + row.repeated_records));
@@ -141,18 +141,23 @@ fn ingest(args: &IngestBenchArgs) -> Outcome {
 
 /// Writes the result to the requested files, or to standard output if there are none.
 pub fn write_report(
-    json: Option<&Path>,
-    html: Option<&Path>,
+    outputs: &Outputs,
     report: &impl serde::Serialize,
     page: impl Fn() -> String,
 ) -> Outcome {
+    let Outputs { json, csv, report: html } = outputs;
     if let Some(path) = json {
         write(path, &(to_json(report)? + "\n"))?;
+    }
+    if let Some(path) = csv {
+        let report = serde_json::to_value(report)
+            .map_err(|error| Failure::Work(Error::from(std::io::Error::from(error))))?;
+        write(path, &arrowsmith_bench::csv(&report))?;
     }
     if let Some(path) = html {
         write(path, &page())?;
     }
-    if json.is_none() && html.is_none() {
+    if json.is_none() && csv.is_none() && html.is_none() {
         write(Path::new("-"), &(to_json(report)? + "\n"))?;
     }
     Ok(())

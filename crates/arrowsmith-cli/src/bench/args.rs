@@ -12,6 +12,22 @@ use clap::{Args, Subcommand};
 use crate::args::workload;
 use crate::size;
 
+/// Where the results go.
+#[derive(Debug, Args)]
+pub struct Outputs {
+    /// Write an HTML page with plots
+    #[arg(long, alias = "html", value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+
+    /// Write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write the figures as CSV, one row per measurement
+    #[arg(long, value_name = "FILE.csv")]
+    pub csv: Option<PathBuf>,
+}
+
 /// Benchmark against other libraries
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -34,17 +50,12 @@ pub enum BenchSuite {
 ///
 /// Measures throughput by size and threads, time per stage, latency at fixed rates, loss and CPU
 /// cost, alternating between both engines and Redpanda Connect (HTTP to Parquet). Redpanda Connect
-/// is built with Go, if installed, in a folder of its own. Without --json and --report the JSON
+/// is built with Go, if installed, in a folder of its own. Without --json, --csv and --report the JSON
 /// result goes to standard output.
 #[derive(Debug, Args)]
 pub struct IngestBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Input sizes [default: 1MiB,4MiB,16MiB,64MiB,256MiB,1GiB]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size::parse)]
@@ -85,16 +96,11 @@ pub struct IngestBenchArgs {
 ///
 /// All convert the same bytes from memory to memory, in alternating rounds. Other libraries are
 /// installed in a folder of their own; one that cannot be installed is reported as not measured.
-/// Without --json and --report the JSON result goes to standard output.
+/// Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct JsonBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Input size of each workload [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
@@ -129,16 +135,11 @@ pub struct JsonBenchArgs {
 ///
 /// All read the same files from the page cache, in alternating rounds; the files are generated from
 /// a seed. Other libraries are installed in a folder of their own; one that cannot be installed is
-/// reported as not measured. Without --json and --report the JSON result goes to standard output.
+/// reported as not measured. Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct ParquetBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Arrow size of each workload, and the maximum of the plots over size [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

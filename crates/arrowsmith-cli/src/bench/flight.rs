@@ -11,7 +11,7 @@ use arrowsmith_flight::query::Query;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use super::{failure, write_report};
+use super::{Outputs, failure, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
@@ -22,16 +22,11 @@ use crate::size;
 /// files and PostgreSQL are measured for comparison. Needs C++ and Rust compilers, a JDK with
 /// Maven, and Python 3; libraries are installed in a folder of their own, and what is missing is
 /// reported as not measured. When run as root, the processes get a network namespace of their own,
-/// which counts their bytes. Without --json and --report the JSON result goes to standard output.
+/// which counts their bytes. Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct FlightBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 
     /// Only these servers: arrowsmith,cpp,java,python,rust
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -113,7 +108,7 @@ pub fn run(args: &FlightBenchArgs) -> Outcome {
     options.files_dir.clone_from(&args.files_dir);
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::flight::run(&options, &mut progress).map_err(failure)?;
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, || html(&report))?;
+    write_report(&args.outputs, &report, || html(&report))?;
     for goal in &report.goals {
         eprintln!(
             "{}, beside {}: {:.2} x, wanted {:.2} x{}",

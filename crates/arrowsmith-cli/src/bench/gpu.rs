@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith bench gpu`: the GPU engine through the library, as any user would use it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use arrowsmith::{Chain, DecodeOptions, Framing, Input, Plan, engine, json, parqu
 use arrowsmith_bench::gpu::{self, Copies, Gpu, Measured, Options, Sample, Way};
 use clap::Args;
 
-use super::write_report;
+use super::{Outputs, write_report};
 use crate::failure::Outcome;
 use crate::size;
 
@@ -18,17 +17,12 @@ use crate::size;
 ///
 /// Workloads: battery with 1 to 512 values, trip and logs, and Parquet files of deltas, strings and
 /// taxi trips; with input and output on the device, on the host, and from a file. Without a GPU
-/// everything is reported as not measured. Without --json and --report the JSON result goes to
+/// everything is reported as not measured. Without --json, --csv and --report the JSON result goes to
 /// standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Sizes of the JSON text, or of the Arrow data of a Parquet file [default:
     /// 1MiB,16MiB,256MiB,4GiB]
@@ -52,9 +46,7 @@ pub fn run(args: &GpuBenchArgs) -> Outcome {
         eprintln!("{}: {}: {:.2} GB/s", row.workload, row.engine, row.gb_per_s);
     }
     eprintln!("{} figures, {} not measured", report.rows.len(), report.not_measured.len());
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, || {
-        arrowsmith_bench::html(&report)
-    })
+    write_report(&args.outputs, &report, || arrowsmith_bench::html(&report))
 }
 
 struct Device(GpuEngine);

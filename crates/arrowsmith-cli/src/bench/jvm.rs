@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use arrowsmith_bench::jvm::{Options, html};
 use clap::Args;
 
-use super::{failure, write_report};
+use super::{Outputs, failure, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
@@ -15,16 +15,11 @@ use crate::size;
 /// Reproduces the paper's Fig. 3, Fig. 4 and Table 2, with the machine's copy and read bandwidth
 /// for comparison, and measures JSON into the JVM against Jackson and Spark. Needs a JDK (17 or
 /// newer; every JDK found is measured), a C compiler and Maven; libraries are installed in a folder
-/// of their own. Without --json and --report the JSON result goes to standard output.
+/// of their own. Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct JvmBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: Outputs,
 
     /// Only these figures: fig-3a to fig-3f, fig-4-small, fig-4-medium, fig-4-large, json
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -79,7 +74,7 @@ pub fn run(args: &JvmBenchArgs) -> Outcome {
     }
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::jvm::run(&options, &mut progress).map_err(failure)?;
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, || html(&report))?;
+    write_report(&args.outputs, &report, || html(&report))?;
     for row in report.rows.iter().filter(|row| row.objects > 1) {
         eprintln!(
             "{:<13} {:>7} JDK {} {:<18} {:>2} threads {:>8.3} GB/s",

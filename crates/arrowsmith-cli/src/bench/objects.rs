@@ -8,7 +8,7 @@ use arrowsmith_bench::objects::{self, OURS, Options};
 use arrowsmith_core::Error;
 use clap::Args;
 
-use super::{failure, write_report};
+use super::{Outputs, failure, write_report};
 use crate::failure::{Failure, Outcome};
 
 /// C++ object graphs: the generated reader, the paper's software, today's libraries, and the
@@ -18,16 +18,11 @@ use crate::failure::{Failure, Outcome};
 /// namespaces (needs root), and through the generated circuit in simulation and synthesis (needs
 /// the tools that `tools/hdl` installs in the PATH: `tools/hdl run arrowsmith bench objects`).
 /// Libraries come from Debian's packages; what is missing is reported as not measured. Without
-/// --json and --report the JSON result goes to standard output.
+/// --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct ObjectsBenchArgs {
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 
     /// Tree sizes, in operations [default: 1,3,7,15,31,63,127]
     #[arg(long, value_name = "COUNTS", value_delimiter = ',',
@@ -81,7 +76,7 @@ pub fn run(args: &ObjectsBenchArgs) -> Outcome {
     }
     let mut progress = |line: &str| eprintln!("{line}");
     let report = objects::run(&options, &mut progress).map_err(failure)?;
-    write_report(args.json.as_deref(), args.report.as_deref(), &report, || objects::html(&report))?;
+    write_report(&args.outputs, &report, || objects::html(&report))?;
     match report.rows.iter().find(|row| row.codec == OURS && !row.valid) {
         Some(row) => Err(Failure::Work(Error::Config(format!(
             "the tree of {} operations has another value",

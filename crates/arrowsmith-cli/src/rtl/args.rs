@@ -7,6 +7,9 @@ use arrowsmith_engine_rtl::Interface;
 use arrowsmith_rtlgen::json::Writers;
 use clap::{Args, Subcommand, ValueEnum};
 
+#[cfg(feature = "bench")]
+use crate::bench::Outputs;
+
 /// Generate, simulate and measure FPGA circuits for a schema (SystemVerilog)
 #[derive(Debug, Args)]
 pub struct RtlArgs {
@@ -171,7 +174,7 @@ pub struct SimulateArgs {
 /// ECP5), and derives the rest. Takes hours for all widths; results are cached, so that only
 /// changed circuits are measured again. Needs the tools that `tools/hdl` installs in the PATH:
 /// `tools/hdl run arrowsmith rtl report`. What is missing is reported as not measured. Without
-/// --json and --html the figures go to standard output as JSON.
+/// --json, --csv and --report the figures go to standard output as JSON.
 #[cfg(feature = "bench")]
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -201,11 +204,6 @@ pub struct ReportArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     pub limit: u64,
 
-    /// Write an HTML page with plots
-    #[arg(long, value_name = "FILE.html")]
-    pub html: Option<PathBuf>,
-
-    /// Write the figures as JSON
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }

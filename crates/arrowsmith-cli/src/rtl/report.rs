@@ -25,5 +25,5 @@ pub fn run(args: &ReportArgs) -> Outcome {
         options.widths.clone_from(&args.width);
     }
     let found = report::run(&options, &mut |line| eprintln!("{line}"));
-    write_report(args.json.as_deref(), args.html.as_deref(), &found, || report::html(&found))
+    write_report(&args.outputs, &found, || report::html(&found))
 }
