@@ -50,8 +50,8 @@ pub enum BenchSuite {
 ///
 /// Measures throughput by size and threads, time per stage, latency at fixed rates, loss and CPU
 /// cost, alternating between both engines and Redpanda Connect (HTTP to Parquet). Redpanda Connect
-/// is built with Go, if installed, in a folder of its own. Without --json, --csv and --report the JSON
-/// result goes to standard output.
+/// is built with Go, if installed, in a folder of its own. Without --json, --csv and --report the
+/// JSON result goes to standard output.
 #[derive(Debug, Args)]
 pub struct IngestBenchArgs {
     #[command(flatten)]
@@ -135,7 +135,8 @@ pub struct JsonBenchArgs {
 ///
 /// All read the same files from the page cache, in alternating rounds; the files are generated from
 /// a seed. Other libraries are installed in a folder of their own; one that cannot be installed is
-/// reported as not measured. Without --json, --csv and --report the JSON result goes to standard output.
+/// reported as not measured. Without --json, --csv and --report the JSON result goes to standard
+/// output.
 #[derive(Debug, Args)]
 pub struct ParquetBenchArgs {
     #[command(flatten)]

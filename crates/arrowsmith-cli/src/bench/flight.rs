@@ -22,7 +22,8 @@ use crate::size;
 /// files and PostgreSQL are measured for comparison. Needs C++ and Rust compilers, a JDK with
 /// Maven, and Python 3; libraries are installed in a folder of their own, and what is missing is
 /// reported as not measured. When run as root, the processes get a network namespace of their own,
-/// which counts their bytes. Without --json, --csv and --report the JSON result goes to standard output.
+/// which counts their bytes. Without --json, --csv and --report the JSON result goes to standard
+/// output.
 #[derive(Debug, Args)]
 pub struct FlightBenchArgs {
     #[command(flatten)]

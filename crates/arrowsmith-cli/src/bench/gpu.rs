@@ -17,8 +17,8 @@ use crate::size;
 ///
 /// Workloads: battery with 1 to 512 values, trip and logs, and Parquet files of deltas, strings and
 /// taxi trips; with input and output on the device, on the host, and from a file. Without a GPU
-/// everything is reported as not measured. Without --json, --csv and --report the JSON result goes to
-/// standard output.
+/// everything is reported as not measured. Without --json, --csv and --report the JSON result goes
+/// to standard output.
 #[derive(Debug, Args)]
 pub struct GpuBenchArgs {
     #[command(flatten)]

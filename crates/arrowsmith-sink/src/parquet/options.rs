@@ -41,8 +41,8 @@ pub struct ParquetOptions {
     /// Maximum rows per row group. Default 1 Mi.
     pub row_group_rows: usize,
     /// Size at which a row group ends regardless of its rows, in bytes of Arrow data; with
-    /// [`Writer::Reference`] in encoded bytes. A group is kept in memory, encoded, until it is full.
-    /// Default 256 MiB.
+    /// [`Writer::Reference`] in encoded bytes. A group is kept in memory, encoded, until it is
+    /// full. Default 256 MiB.
     pub row_group_bytes: usize,
     /// Which encodings are chosen from the data. [`Writer::Reference`] has no
     /// [`Choice::Smallest`]: it writes [`Choice::Compatible`].
