@@ -10,7 +10,10 @@ use std::path::Path;
 
 /// Files, and folders with everything below them, that the rules apply to.
 const FOLDERS: &[&str] = &[
+    "ARCHITECTURE.md",
     "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
     "cpp",
     "crates/arrowsmith-bench",
     "crates/arrowsmith-cli",
@@ -41,7 +44,12 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-testkit",
     "crates/arrowsmith-workload",
     "crates/arrowsmith/tests",
+    "docs/building.md",
+    "docs/dependencies.md",
     "docs/guide",
+    "docs/releasing.md",
+    "docs/security.md",
+    "docs/status.md",
     "examples",
     "fuzz",
     "python",
