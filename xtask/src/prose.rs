@@ -14,6 +14,8 @@ const FOLDERS: &[&str] = &[
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
+    "bench/README.md",
+    "bench/definitions",
     "cpp",
     "crates/arrowsmith-bench",
     "crates/arrowsmith-cli",
@@ -44,14 +46,11 @@ const FOLDERS: &[&str] = &[
     "crates/arrowsmith-testkit",
     "crates/arrowsmith-workload",
     "crates/arrowsmith/tests",
-    "docs/building.md",
-    "docs/dependencies.md",
-    "docs/guide",
-    "docs/releasing.md",
-    "docs/security.md",
-    "docs/status.md",
+    "docs",
     "examples",
     "fuzz",
+    "hdl/README.md",
+    "java/README.md",
     "python",
     "xtask",
 ];
@@ -121,7 +120,7 @@ fn prose(path: &Path, text: &str, width: bool) -> Vec<String> {
         if line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```") {
             code = !code && markdown;
         }
-        let prose = if markdown { !code && !line.starts_with('|') } else { is_comment(path, line) };
+        let prose = if markdown { !code && !line.trim_start().starts_with('|') } else { is_comment(path, line) };
         let columns = line.chars().count();
         if width && prose && columns > COLUMNS_MAX && !has_link(line) {
             faults.push(format!("{number}: {columns} columns of prose, more than {COLUMNS_MAX}"));
