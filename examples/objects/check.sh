@@ -1,7 +1,8 @@
-# !/usr/bin/env bash SPDX-License-Identifier: Apache-2.0 Builds and attacks the examples with every
-# installed compiler and word size: layouts are read from their object files, C++ is generated, the
-# programs write, read, use and refuse; then the results of the Rust reader are compared with those
-# of C++.
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds and attacks the examples with every installed compiler and word size: layouts are read from
+# their object files, C++ is generated, the programs write, read, use and refuse; then the results
+# of the Rust reader are compared with those of C++.
 #
 #   examples/objects/check.sh [MESSAGES]      hostile messages per program (20000)
 #

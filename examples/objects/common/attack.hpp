@@ -121,7 +121,7 @@ inline void run(const Layout &layout, const std::vector<Bytes> &good, std::size_
     std::size_t taken = 0;
     std::size_t seen[32] = {};
     for (std::size_t i = 0; i < count; ++i) {
-        // A copy of its own, so that a read behind its end is found by the tools that find such.
+        // A separate copy, so that sanitizers find a read past its end.
         const Bytes message = i < good.size() ? good[i] : mutated(good, random);
         std::size_t capacity = region_bytes;
         if (i >= good.size() && random.below(8) == 0) capacity = random.below(region_bytes);
@@ -136,7 +136,7 @@ inline void run(const Layout &layout, const std::vector<Bytes> &good, std::size_
                          static_cast<unsigned long long>(theirs.status.position));
             check(false, "all readers say the same");
         }
-        for (std::size_t b = capacity; b < region_bytes; ++b) check(memory[b] == 0xAA, "nothing is written behind the region");
+        for (std::size_t b = capacity; b < region_bytes; ++b) check(memory[b] == 0xAA, "nothing is written after the region");
         if (ours.status.ok()) check(std::memcmp(memory, twin, region_bytes) == 0, "all readers make the same");
         if (other && ours.status.code != arrowsmith::graph::Code::region_too_small) {
             check(other(own).status.code == ours.status.code, "the baseline says the same");

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The functions of expression.hpp. Compiled with -g, its object
-// file is what the layout is read from.
+// SPDX-License-Identifier: Apache-2.0
+// The functions of expression.hpp. Compiled with -g, its object file is what the layout is read
+// from.
 #include "expression.hpp"
 
 int Literal::evaluate() const { return m_value; }

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The paper's expression tree: written, read back in three
-// ways, used; then attacked. Arguments: how many hostile messages [20000], and a file to write them
-// to.
+// SPDX-License-Identifier: Apache-2.0
+// The paper's expression tree: written, read back in three ways, used; then attacked. Arguments:
+// how many hostile messages [20000], and a file to write them to.
 #include "baseline.hpp"
 #include "expr.hpp"
 #include "tree.hpp"

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 A hierarchy that was not designed for it: written, read back,
-// used through virtual functions of both bases; then attacked. Arguments: how many hostile messages
-// [20000], and a file to write them to.
+// SPDX-License-Identifier: Apache-2.0
+// A hierarchy that was not designed for it: written, read back, used through virtual functions of
+// both bases; then attacked. Arguments: how many hostile messages [20000], and a file to write them
+// to.
 #include "scene.hpp"
 #include "scenes.hpp"
 

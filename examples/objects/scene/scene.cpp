@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The functions of scene.hpp. Compiled with -g, its object file
-// is what the layout is read from.
+// SPDX-License-Identifier: Apache-2.0
+// The functions of scene.hpp. Compiled with -g, its object file is what the layout is read from.
 #include "scene.hpp"
 
 namespace scene {
