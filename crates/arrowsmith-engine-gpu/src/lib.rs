@@ -10,6 +10,7 @@
 
 #![deny(unsafe_code)]
 
+mod abi;
 #[expect(unsafe_code, reason = "the CUDA driver and the shim are C")]
 pub mod device;
 mod json;

@@ -7,6 +7,7 @@
 // value is rounded twice.
 #ifndef ARROWSMITH_NUMBER_CUH
 #define ARROWSMITH_NUMBER_CUH
+#include "../abi.cuh"
 #include "text.cuh"
 
 // An integer without fraction and exponent of at most 64 bits: magnitude, and whether it was one.
@@ -54,10 +55,6 @@ __device__ __forceinline__ i64 exponent_of(const u8 *text, const Number &n) {
 struct Format {
     u32 mantissa_bits;
     i32 bias, infinite, tie_low, tie_high;
-};
-
-struct Power {
-    u64 high, low;
 };
 
 // The bits of the float nearest to w × 10^q, without sign; false if it is infinite.

@@ -5,26 +5,10 @@
 // data marks the column; the CPU engine then decodes it again, and reports the error.
 #ifndef ARROWSMITH_COLUMN_CUH
 #define ARROWSMITH_COLUMN_CUH
-#include "../common.cuh"
+#include "../abi.cuh"
 
 enum PageEncoding : u64 {
     E_PLAIN, E_DICTIONARY, E_RUNS, E_DELTA, E_DELTA_LENGTH, E_DELTA_STRINGS, E_SPLIT,
-};
-
-struct PageDesc {
-    const u8 *values;
-    u64 values_len;
-    // Definition levels in runs; if none, every value is present.
-    const u8 *levels;
-    u64 levels_len;
-    // Repetition levels, for lists.
-    const u8 *reps;
-    u64 reps_len;
-    // Entries, nulls included, and those before the page.
-    u64 count, first;
-    u64 encoding;
-    // Non-null values before the page, and in it: computed on the device.
-    u64 value_first, value_count;
 };
 
 // An unsigned varint (seven bits per byte); false if it is truncated.

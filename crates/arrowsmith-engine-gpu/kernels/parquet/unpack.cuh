@@ -13,19 +13,6 @@
 // Parts at the start of a page of version 1.
 enum Cuts : u64 { CUT_REPS = 1, CUT_LEVELS = 2 };
 
-struct UnpackTask {
-    const u8 *from;
-    u64 from_len;
-    // Less than 2^31 bytes, the number in the page's header.
-    u8 *to;
-    u64 to_len;
-    // Scratch memory of a block: the literals of Zstandard.
-    u8 *aside;
-    u64 cuts;
-    // The page that these bytes belong to; if none, the dictionary.
-    PageDesc *page;
-};
-
 struct UnpackArgs {
     const UnpackTask *tasks;
     u64 task_count;

@@ -22,6 +22,7 @@ use arrowsmith_plan::Plan;
 use super::assemble;
 use super::program::Program;
 use super::run::{Halt, Piece, Rules, Run, Suspect, Tables, Text};
+use crate::abi::{Power, bytes_of};
 use crate::device::memory::Arena;
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
@@ -122,10 +123,9 @@ fn upload(program: &Program, fixed: &mut Arena, stream: &mut dyn Stream) -> Resu
         stream.copy_in(at, bytes)?;
         Ok(at)
     };
-    let powers: Vec<u8> = arrowsmith_number::powers_of_five()
+    let powers: Vec<Power> = arrowsmith_number::powers_of_five()
         .iter()
-        .flat_map(|(high, low)| [high.to_le_bytes(), low.to_le_bytes()])
-        .flatten()
+        .map(|&(high, low)| Power { high, low })
         .collect();
     let tables = program.tables();
     Ok(Tables {
@@ -134,7 +134,7 @@ fn upload(program: &Program, fixed: &mut Arena, stream: &mut dyn Stream) -> Resu
         keys: put(&tables.keys)?,
         key_text: put(&tables.key_text)?,
         tables: put(&tables.tables)?,
-        powers: put(&powers)?,
+        powers: put(&bytes_of(&powers))?,
     })
 }
 

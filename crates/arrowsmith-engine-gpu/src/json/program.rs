@@ -5,6 +5,8 @@
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
+use crate::abi::{self, Key, Under};
+
 /// A missing value, in any table.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -91,8 +93,8 @@ pub(crate) struct Program {
     pub slots: usize,
     /// Words of a record's seen fields.
     pub seen_words: usize,
-    unders: Vec<u32>,
-    keys: Vec<u32>,
+    unders: Vec<Under>,
+    keys: Vec<Key>,
     key_text: Vec<u8>,
     tables: Vec<u32>,
 }
@@ -162,8 +164,8 @@ impl Program {
         for id in 0..program.steps.len() {
             let from = program.unders.len();
             program.lay_unders(id, 1)?;
-            program.steps[id].under = number(from / 2)?;
-            program.steps[id].unders = number((program.unders.len() - from) / 2)?;
+            program.steps[id].under = number(from)?;
+            program.steps[id].unders = number(program.unders.len() - from)?;
         }
         Ok(program)
     }
@@ -173,13 +175,15 @@ impl Program {
         let base = self.tables.len();
         // Bounded: by the keys of the schema.
         self.tables.resize(base + size, NONE);
-        let first = self.keys.len() / 2;
+        let first = self.keys.len();
         for (field, key) in (0u32..).zip(keys) {
             // A character that JSON must escape never appears in a text literally.
             let plain = !key.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\');
             let (at, len) = (self.key_text.len(), if plain { key.len() } else { 0 });
-            self.keys.push(u32::try_from(at).unwrap_or(NONE));
-            self.keys.push(if plain { u32::try_from(len).unwrap_or(NONE) } else { NONE });
+            self.keys.push(Key {
+                at: u32::try_from(at).unwrap_or(NONE),
+                len: if plain { u32::try_from(len).unwrap_or(NONE) } else { NONE },
+            });
             if !plain {
                 continue;
             }
@@ -204,9 +208,8 @@ impl Program {
         if times > UNDER_MAX {
             return Err(format!("fixed-size lists of more than {UNDER_MAX} items in all"));
         }
-        self.unders.push(number(id)?);
-        self.unders.push(times);
-        if self.unders.len() > NODES_MAX * 8 {
+        self.unders.push(Under { node: number(id)?, times });
+        if self.unders.len() > NODES_MAX * 4 {
             return Err("structs inside structs of too many fields".to_owned());
         }
         let Step { kind, first, count, .. } = self.steps[id];
@@ -227,30 +230,29 @@ impl Program {
 
     /// The tables for the device.
     pub fn tables(&self) -> Tables {
-        let mut nodes = Vec::with_capacity(self.steps.len() * 40);
-        for step in &self.steps {
-            let narrow = |value: usize| u32::try_from(value).unwrap_or(NONE);
-            let fields = [
-                step.kind as u32,
-                u32::from(step.nullable),
-                narrow(step.first),
-                narrow(step.count),
-                narrow(step.slot),
-                step.keys,
-                step.table,
-                step.table_mask,
-                step.under,
-                step.unders,
-            ];
-            nodes.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
-        }
-        let bytes = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let narrow = |value: usize| u32::try_from(value).unwrap_or(NONE);
+        let nodes: Vec<abi::Node> = self
+            .steps
+            .iter()
+            .map(|step| abi::Node {
+                kind: step.kind as u32,
+                nullable: u32::from(step.nullable),
+                first: narrow(step.first),
+                count: narrow(step.count),
+                slot: narrow(step.slot),
+                keys: step.keys,
+                table: step.table,
+                table_mask: step.table_mask,
+                under: step.under,
+                unders: step.unders,
+            })
+            .collect();
         Tables {
-            nodes,
-            unders: bytes(&self.unders),
-            keys: bytes(&self.keys),
+            nodes: abi::bytes_of(&nodes),
+            unders: abi::bytes_of(&self.unders),
+            keys: abi::bytes_of(&self.keys),
             key_text: self.key_text.clone(),
-            tables: bytes(&self.tables),
+            tables: self.tables.iter().flat_map(|word| word.to_le_bytes()).collect(),
         }
     }
 }

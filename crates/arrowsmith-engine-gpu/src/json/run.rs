@@ -8,6 +8,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::{Error, Framing, Result};
 
 use super::program::{Kind, NONE, Program};
+use crate::abi::{self, Hop, bytes_of};
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Ptr, Stream, failure};
@@ -320,12 +321,11 @@ impl Run<'_> {
         let totals = self.scan_slots(counts, slots, records)?;
         let structure = self.stream.fetch(&[(suspect, records)])?;
         let mut columns = self.lay_out(records, &totals)?;
-        let table: Vec<u8> = columns
+        let table: Vec<abi::Column> = columns
             .iter()
-            .flat_map(|column| [column.places.0, column.valid.0])
-            .flat_map(u64::to_le_bytes)
+            .map(|column| abi::Column { places: column.places.0, valid: column.valid.0 })
             .collect();
-        args[16] = self.take_with(&table)?.0;
+        args[16] = self.take_with(&bytes_of(&table))?.0;
         self.stream.launch("walk_write", self.stream.blocks(records), &args)?;
         let nulls = self.convert(input, &mut columns, suspect)?;
         self.suspects(input, suspect, &structure, piece)?;
@@ -399,21 +399,22 @@ impl Run<'_> {
     fn hops(&mut self, columns: &[Column], id: usize) -> Result<(Ptr, u64), Halt> {
         let mut hops = Vec::new();
         let mut at = id;
-        let mut count = 0;
         while let Some(parent) = self.program.steps[at].parent {
             let step = &self.program.steps[parent];
-            let hop = match step.kind {
-                Kind::List | Kind::Map => [columns[parent].places.0, columns[parent].len, 0],
-                Kind::FixedList => [0, 0, step.count as u64],
-                _ => [0; 3],
-            };
-            if hop != [0; 3] {
-                hops.extend(hop.iter().flat_map(|field| field.to_le_bytes()));
-                count += 1;
+            match step.kind {
+                Kind::List | Kind::Map if columns[parent].len > 0 => {
+                    let Column { places, len, .. } = columns[parent];
+                    hops.push(Hop { ends: places.0, count: len, size: 0 });
+                }
+                Kind::FixedList if step.count > 0 => {
+                    hops.push(Hop { ends: 0, count: 0, size: step.count as u64 });
+                }
+                _ => {}
             }
             at = parent;
         }
-        Ok((if count == 0 { Ptr(0) } else { self.take_with(&hops)? }, count))
+        let at = if hops.is_empty() { Ptr(0) } else { self.take_with(&bytes_of(&hops))? };
+        Ok((at, hops.len() as u64))
     }
 
     /// Converts every value of every column; returns where the device counts the nulls of each.

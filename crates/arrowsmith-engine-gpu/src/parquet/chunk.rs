@@ -16,15 +16,10 @@ use arrowsmith_parquet::nest::Ancestor;
 
 use super::pages::{Host, Place};
 use super::shape::{Form, Shape};
+use crate::abi::{PageDesc, Shared, UnpackTask, bytes_of};
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{Part, Tree};
 use crate::device::{Ptr, Stream};
-
-/// Words of a page in `PageDesc`.
-const DESC_WORDS: usize = 11;
-
-/// Words of an `UnpackTask`.
-const TASK_WORDS: usize = 7;
 
 /// A leaf, as the device has decoded it.
 pub(super) struct Decoded {
@@ -71,11 +66,6 @@ impl Run<'_> {
         let at = self.take(bytes.len())?;
         self.stream.copy_in(at, bytes).map_err(Refused::Device)?;
         Ok(at)
-    }
-
-    fn put_words(&mut self, words: &[u64]) -> Result<Ptr, Refused> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.put(&bytes)
     }
 
     fn zeros(&mut self, bytes: usize) -> Result<Ptr, Refused> {
@@ -294,17 +284,27 @@ struct Made {
 fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
     let bad = run.zeros(4)?;
-    let mut desc: Vec<u64> = Vec::with_capacity(host.pages.len() * DESC_WORDS);
+    let mut pages = Vec::with_capacity(host.pages.len());
     let mut first = 0;
     for page in &host.pages {
-        let at = |range: &Range<usize>| [areas.sent.0 + range.start as u64, range.len() as u64];
-        desc.extend([areas.at(&page.values).0, page.values.len() as u64]);
-        desc.extend(page.def.as_ref().map_or([0; 2], at));
-        desc.extend(page.rep.as_ref().map_or([0; 2], at));
-        desc.extend([page.count as u64, first, page.encoding, 0, 0]);
+        let at = |range: &Range<usize>| (areas.sent.0 + range.start as u64, range.len() as u64);
+        let (levels, levels_len) = page.def.as_ref().map_or((0, 0), at);
+        let (reps, reps_len) = page.rep.as_ref().map_or((0, 0), at);
+        pages.push(PageDesc {
+            values: areas.at(&page.values).0,
+            values_len: page.values.len() as u64,
+            levels,
+            levels_len,
+            reps,
+            reps_len,
+            count: page.count as u64,
+            first,
+            encoding: page.encoding,
+            ..PageDesc::default()
+        });
         first += page.count as u64;
     }
-    let pages = run.put_words(&desc)?;
+    let pages = run.put(&bytes_of(&pages))?;
     let page_count = host.pages.len() as u64;
     unpack(run, host, areas, pages, bad)?;
     let entries = host.entries;
@@ -404,21 +404,22 @@ fn unpack(
 ) -> Result<(), Refused> {
     let Some(codec) = host.codec.filter(|_| !host.tasks.is_empty()) else { return Ok(()) };
     let aside = run.take(host.aside_bytes)?;
-    let mut words = Vec::with_capacity(host.tasks.len() * TASK_WORDS);
-    for task in &host.tasks {
-        let desc = |page: usize| pages.offset((page * DESC_WORDS * 8) as u64).0;
-        words.extend([
-            areas.sent.offset(task.from.start as u64).0,
-            task.from.len() as u64,
-            areas.unpacked.offset(task.to.start as u64).0,
-            task.to.len() as u64,
-            aside.offset(task.aside as u64).0,
-            task.cuts,
-            task.page.map_or(0, desc),
-        ]);
-    }
-    let count = host.tasks.len() as u64;
-    let args = [run.put_words(&words)?.0, count, bad.0];
+    let desc = |page: usize| pages.offset((page * PageDesc::BYTES) as u64).0;
+    let tasks: Vec<UnpackTask> = host
+        .tasks
+        .iter()
+        .map(|task| UnpackTask {
+            from: areas.sent.offset(task.from.start as u64).0,
+            from_len: task.from.len() as u64,
+            to: areas.unpacked.offset(task.to.start as u64).0,
+            to_len: task.to.len() as u64,
+            aside: aside.offset(task.aside as u64).0,
+            cuts: task.cuts,
+            page: task.page.map_or(0, desc),
+        })
+        .collect();
+    let count = tasks.len() as u64;
+    let args = [run.put(&bytes_of(&tasks))?.0, count, bad.0];
     run.launch(codec.kernel(), count, &args)?;
     run.launch("cut_pages", run.stream.blocks(count), &args)
 }
@@ -461,8 +462,14 @@ fn dictionary(
     if shape.form.is_text() {
         dictionary.words = run.take(count * 8)?;
         dictionary.lens = run.take(count * 8)?;
-        let desc = [bytes.0, len as u64, 0, 0, 0, 0, count as u64, 0, 0, 0, count as u64];
-        let page = run.put_words(&desc)?;
+        let page = PageDesc {
+            values: bytes.0,
+            values_len: len as u64,
+            count: count as u64,
+            value_count: count as u64,
+            ..PageDesc::default()
+        };
+        let page = run.put(&bytes_of(&[page]))?;
         let args = [page.0, 1, dictionary.words.0, dictionary.lens.0, 0, 0, 0, bad.0];
         run.launch("page_strings", 1, &args)?;
     }
