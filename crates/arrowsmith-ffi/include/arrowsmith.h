@@ -15,9 +15,10 @@
  *   arrowsmith_error_free(error);
  *   arrowsmith_reader_close(reader);
  *
- * Link with -larrowsmith_ffi. Batches are struct arrays, whose memory is the library's until they are released; they may
- * outlive the reader. Functions may be called from any thread; those of one reader that give batches wait for one another.
- * Strings are UTF-8. An `ArrowsmithError **error` may be NULL; it is written only on failure, and the caller frees it.
+ * Link with -larrowsmith_ffi. Batches are struct arrays, whose memory is the library's until they
+ * are released; they may outlive the reader. Functions may be called from any thread; those of one
+ * reader that return batches wait for one another. Strings are UTF-8. An `ArrowsmithError **error`
+ * may be NULL; it is written only on failure, and the caller frees it.
  */
 #ifndef ARROWSMITH_H
 #define ARROWSMITH_H
@@ -89,18 +90,18 @@ typedef struct ArrowsmithSource {
     int64_t kind;
     const uint8_t *data;
     uint64_t bytes;
-    /* Of lent bytes: called once with `context`, on any thread, when they are no longer needed, also when opening fails. NULL if
-     * they stay where they are for as long as the process runs. */
+    /* Of borrowed bytes: called once with `context`, on any thread, when they are no longer
+     * needed, also if opening fails. NULL if they stay valid while the process runs. */
     void (*release)(void *context);
     void *context;
 } ArrowsmithSource;
 
 /* Classes of errors. */
-#define ARROWSMITH_ERROR_DATA 1      /* the input is no JSON, or does not fit the schema */
-#define ARROWSMITH_ERROR_FILE 2      /* a file is not sound, or holds what cannot be read */
-#define ARROWSMITH_ERROR_SCHEMA 3    /* the schema makes no sense */
+#define ARROWSMITH_ERROR_DATA 1      /* malformed JSON, or a record that does not match the schema */
+#define ARROWSMITH_ERROR_FILE 2      /* a malformed or unsupported file */
+#define ARROWSMITH_ERROR_SCHEMA 3    /* an invalid schema */
 #define ARROWSMITH_ERROR_IO 4        /* reading failed */
-#define ARROWSMITH_ERROR_CONFIG 5    /* an option makes no sense */
+#define ARROWSMITH_ERROR_CONFIG 5    /* an invalid option */
 #define ARROWSMITH_ERROR_CANCELLED 6 /* arrowsmith_reader_cancel was called */
 #define ARROWSMITH_ERROR_OTHER 7     /* another library's error */
 #define ARROWSMITH_ERROR_INTERNAL 8  /* a fault of this library, caught */
@@ -146,8 +147,8 @@ const char *arrowsmith_version(void);
  *   Parquet: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max,
  *   batch_rows, filter, limit, row_groups, dictionary, strings, lists, timestamp_unit,
  *   arrow_schema, verify_checksums, partitions, metadata_bytes_max, page_bytes_max
- * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of partition columns; it comes
- * before the option `schema` or `partitions`. It stays the caller's.
+ * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of
+ * partition columns; it comes before the option `schema` or `partitions`. It is not released.
  */
 ArrowsmithReader *arrowsmith_open(int64_t format, const ArrowsmithSource *sources, uint64_t source_count,
                                   const struct ArrowSchema *schema, const uint8_t *options, uint64_t options_bytes,
@@ -157,7 +158,8 @@ ArrowsmithReader *arrowsmith_open(int64_t format, const ArrowsmithSource *source
 int64_t arrowsmith_infer_schema(const ArrowsmithSource *sources, uint64_t source_count, const uint8_t *options,
                                 uint64_t options_bytes, struct ArrowSchema *out, ArrowsmithError **error);
 
-/* What is in one Parquet file, as JSON text of `*bytes` bytes, freed by arrowsmith_buffer_free. NULL is failure. */
+/* The metadata of one Parquet file, as JSON text of `*bytes` bytes, freed by
+ * arrowsmith_buffer_free. NULL is failure. */
 uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pages, uint64_t *bytes,
                                      ArrowsmithError **error);
 
@@ -167,56 +169,60 @@ int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSch
 /* The next batch: 1 if there is one, 0 at the end, -1 on failure, after which there is no more. */
 int64_t arrowsmith_reader_next(const ArrowsmithReader *reader, struct ArrowArray *out, ArrowsmithError **error);
 
-/* The next record that was left out or changed, oldest first; NULL if there is none yet. Only with the option `rejects`; at
- * most 65536 wait. Freed by arrowsmith_error_free. */
+/* The next record that was skipped or changed, oldest first; NULL if there is none yet. Only
+ * with the option `rejects`; at most 65536 wait. Freed by arrowsmith_error_free. */
 ArrowsmithError *arrowsmith_reader_reject(const ArrowsmithReader *reader);
 
-/* Rows decoded so far, and records so far that were left out or changed. */
+/* Rows decoded so far, and records skipped or changed so far. */
 uint64_t arrowsmith_reader_rows(const ArrowsmithReader *reader);
 uint64_t arrowsmith_reader_rejects(const ArrowsmithReader *reader);
 
-/* Ends the work: a call that waits for a batch on another thread fails with ARROWSMITH_ERROR_CANCELLED. */
+/* Ends the work: a call that waits for a batch on another thread fails with
+ * ARROWSMITH_ERROR_CANCELLED. */
 void arrowsmith_reader_cancel(const ArrowsmithReader *reader);
 
-/* The batches that are left, as a stream, once. The reader still has to be closed. 0 is success, -1 failure. */
+/* The remaining batches, as a stream, once. The reader still has to be closed. 0 is success, -1
+ * failure. */
 int64_t arrowsmith_reader_stream(const ArrowsmithReader *reader, struct ArrowArrayStream *out, ArrowsmithError **error);
 
-/* Ends the work and frees the reader, which is in no other call; a stream that was taken goes on. NULL is left alone. */
+/* Ends the work and frees the reader, which must not be in another call; an exported stream
+ * continues. NULL is ignored. */
 void arrowsmith_reader_close(ArrowsmithReader *reader);
 
-/* Frees an error or a reject. NULL is left alone. */
+/* Frees an error or a reject. NULL is ignored. */
 void arrowsmith_error_free(ArrowsmithError *error);
 
-/* Memory to be filled and given away as a source. NULL if there is none. */
+/* Memory to be filled and passed as a source. NULL if there is none. */
 uint8_t *arrowsmith_buffer_new(uint64_t bytes);
 void arrowsmith_buffer_free(uint8_t *buffer);
 
 /*
- * A stream that is written while a reader reads it, in bounded memory; the source of one reader. Opening may wait for its first
- * records, so that another thread writes:
+ * A stream that is written while a reader reads it, in bounded memory; the source of one reader.
+ * Opening may wait for its first records, so that another thread writes:
  *   ArrowsmithSource source = {ARROWSMITH_SOURCE_STREAM, (const uint8_t *)stream, 0, NULL, NULL};
  *   there:  while ((count = read(socket, bytes, sizeof bytes)) > 0 && arrowsmith_stream_write(stream, bytes, count)) {}
  *           arrowsmith_stream_end(stream, NULL, 0);
  */
 ArrowsmithStream *arrowsmith_stream_new(void);
 
-/* Copies bytes to the stream, and waits while a MiB of them was not read yet: 1, or 0 if nobody will read them, because the reader
- * was cancelled, closed, or could not be opened. */
+/* Copies bytes to the stream, and waits while a MiB of it is unread: 1, or 0 if they will not be
+ * read, because the reader was cancelled, closed, or could not be opened. */
 int64_t arrowsmith_stream_write(const ArrowsmithStream *stream, const uint8_t *bytes, uint64_t count);
 
-/* Says that there is no more; or, with an error of so many bytes of UTF-8, why not: the reader fails with that after the rows
- * before it. The first call counts. */
+/* Ends the stream; with an error of `error_bytes` bytes of UTF-8, the reader fails with it after
+ * the rows before it. The first call counts. */
 void arrowsmith_stream_end(const ArrowsmithStream *stream, const uint8_t *error, uint64_t error_bytes);
 
-/* Frees a stream that no call uses, arrowsmith_open included; the reader may be open. NULL is left alone. */
+/* Frees a stream that is in no call, arrowsmith_open included; the reader may be open. NULL is
+ * ignored. */
 void arrowsmith_stream_free(ArrowsmithStream *stream);
 
-/* Memory of the pool that batches come from, in huge pages, for columns that are written elsewhere; its address goes to
- * `*address`. NULL if there is none. */
+/* Memory of the pool of batches, in huge pages, for columns that are written elsewhere; its
+ * address goes to `*address`. NULL if there is none. */
 ArrowsmithMemory *arrowsmith_memory_new(uint64_t bytes, uint8_t **address);
 void arrowsmith_memory_free(ArrowsmithMemory *memory);
 
-/* Gives memory that is kept for later batches back to the system. */
+/* Returns memory that is kept for later batches to the system. */
 void arrowsmith_release_memory(void);
 
 #ifdef __cplusplus

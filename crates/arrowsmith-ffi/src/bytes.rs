@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where bytes come from: paths, patterns, memory that is lent, memory that was taken here to be filled.
+//! Sources of bytes: paths, patterns, borrowed memory, buffers that were allocated here.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
@@ -15,15 +15,16 @@ use crate::stream::{Outlet, outlet};
 pub const SOURCE_PATH: i64 = 0;
 /// A path or a pattern such as `data/*.json`, in UTF-8.
 pub const SOURCE_PATTERN: i64 = 1;
-/// Bytes that are lent until `release` is called.
+/// Bytes that are borrowed until `release` is called.
 pub const SOURCE_BYTES: i64 = 2;
-/// Bytes from [`arrowsmith_buffer_new`], which are given away: `bytes` is what that was called with.
+/// A buffer of [`arrowsmith_buffer_new`], whose ownership is passed: `bytes` is the argument of
+/// that call.
 pub const SOURCE_BUFFER: i64 = 3;
-/// Bytes that are written to a stream of [`arrowsmith_stream_new`](crate::arrowsmith_stream_new), which `data` points to and which
-/// stays the caller's. Of JSON only.
+/// Bytes that are written to a stream of [`arrowsmith_stream_new`](crate::arrowsmith_stream_new),
+/// to which `data` points; the caller still has to free it. For JSON only.
 pub const SOURCE_STREAM: i64 = 4;
 
-/// One of the inputs, which are read one after another. All fields are eight bytes.
+/// One of the inputs, which are read in order. All fields are eight bytes.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Source {
@@ -31,16 +32,16 @@ pub struct Source {
     pub kind: i64,
     /// Its text or its bytes.
     pub data: *const u8,
-    /// How many bytes those are.
+    /// Their number.
     pub bytes: u64,
-    /// Of lent bytes: called once with `context`, on any thread, when the bytes are no longer needed, also when opening
-    /// fails. Null if they stay where they are for as long as the process runs.
+    /// Of borrowed bytes: called once with `context`, on any thread, when the bytes are no longer
+    /// needed, also if opening fails. Null if they stay valid while the process runs.
     pub release: Option<unsafe extern "C" fn(*mut c_void)>,
-    /// What `release` is called with.
+    /// The argument of `release`.
     pub context: *mut c_void,
 }
 
-/// Bytes of the caller's.
+/// Bytes that the caller owns, until `release`.
 struct Lent {
     data: *const u8,
     bytes: usize,
@@ -48,7 +49,8 @@ struct Lent {
     context: *mut c_void,
 }
 
-// SAFETY: the caller lends the bytes to all threads and takes `release` from any, as `Source` says; nothing writes them.
+// SAFETY: the contract of `Source` allows reading the bytes, and calling `release`, on any thread;
+// nothing writes them.
 unsafe impl Send for Lent {}
 // SAFETY: as above.
 unsafe impl Sync for Lent {}
@@ -58,7 +60,8 @@ impl AsRef<[u8]> for Lent {
         if self.bytes == 0 {
             return &[];
         }
-        // SAFETY: not null (checked when it was made), readable and unchanged until `release`, which `drop` calls.
+        // SAFETY: `data` is not null (checked in `one`), and `bytes` bytes are readable and
+        // unchanged until `release`, which only `drop` calls.
         unsafe { slice::from_raw_parts(self.data, self.bytes) }
     }
 }
@@ -66,13 +69,13 @@ impl AsRef<[u8]> for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: called once, with what came with it.
+            // SAFETY: called once, here, with its own context.
             unsafe { release(self.context) };
         }
     }
 }
 
-/// What a source says, before it is known what it shall be.
+/// A source, before it is opened for a format.
 pub(crate) enum Given {
     Path(PathBuf),
     Pattern(String),
@@ -80,18 +83,18 @@ pub(crate) enum Given {
     Stream(Outlet),
 }
 
-/// Takes all of `sources` over, in order. Lent bytes are released on failure too.
+/// Takes ownership of all `sources`, in order. Borrowed bytes are released on failure too.
 ///
 /// # Safety
-/// `sources` points to `count` sources, as their documentation says.
+/// `sources` is null or points to `count` sources that follow the contract of [`Source`].
 pub(crate) unsafe fn take(sources: *const Source, count: usize) -> arrowsmith::Result<Vec<Given>> {
     if count == 0 || sources.is_null() {
         return Err(Error::Config("there is no input".to_owned()));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, and `count` sources by the contract of this function.
     let sources = unsafe { slice::from_raw_parts(sources, count) };
-    // All are taken before any is judged, so that none is left unreleased.
-    // SAFETY: the caller's promise, for each.
+    // All are taken before the first error returns, so that none is left unreleased.
+    // SAFETY: each source follows the contract of `Source`, by the contract of this function.
     let taken: Vec<_> = sources.iter().map(|source| unsafe { one(source) }).collect();
     taken.into_iter().collect()
 }
@@ -108,7 +111,7 @@ unsafe fn one(source: &Source) -> arrowsmith::Result<Given> {
             data: source.data,
             bytes,
             release: Some(free),
-            // Its start, which is where the length is kept.
+            // `free` finds the length before it.
             context: source.data.cast_mut().cast(),
         },
         _ => Lent { data: source.data, bytes, release: None, context: ptr::null_mut() },
@@ -127,44 +130,45 @@ unsafe fn one(source: &Source) -> arrowsmith::Result<Given> {
         SOURCE_PATH => Ok(Given::Path(text(&lent)?.into())),
         SOURCE_PATTERN => Ok(Given::Pattern(text(&lent)?)),
         SOURCE_BYTES | SOURCE_BUFFER => Ok(Given::Input(Input::bytes(lent))),
-        // SAFETY: the caller's promise.
+        // SAFETY: `data` of this kind is null or a stream, by the contract of `Source`.
         SOURCE_STREAM => Ok(Given::Stream(unsafe { outlet(source.data.cast()) }?)),
         other => Err(Error::Config(format!("there is no source of kind {other}"))),
     }
 }
 
-/// Before a buffer's bytes lies its length, in a block that keeps the bytes aligned.
+/// Bytes before a buffer's data, which hold its length and keep the data aligned.
 const HEAD_BYTES: usize = 64;
 
 fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(HEAD_BYTES)?, HEAD_BYTES).ok()
 }
 
-/// Memory for `bytes` bytes, not set to anything, to be filled and given away as a source of kind [`SOURCE_BUFFER`], or
-/// freed by [`arrowsmith_buffer_free`]. Null if there is none.
+/// Allocates `bytes` uninitialised bytes, to be filled and passed as a source of kind
+/// [`SOURCE_BUFFER`], or freed by [`arrowsmith_buffer_free`]. Null if there is no memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_buffer_new(bytes: u64) -> *mut u8 {
     let layout = usize::try_from(bytes).ok().and_then(|bytes| Some((bytes, layout(bytes)?)));
     let Some((bytes, layout)) = layout else { return ptr::null_mut() };
-    // SAFETY: the layout is never of no bytes.
+    // SAFETY: the layout has at least `HEAD_BYTES` bytes.
     let start = unsafe { alloc(layout) };
     if start.is_null() {
         return start;
     }
-    // SAFETY: the head is large enough and aligned for a usize, and the bytes follow it.
+    // SAFETY: the block has `HEAD_BYTES` aligned bytes for the length before the data.
     unsafe {
         start.cast::<usize>().write(bytes);
         start.add(HEAD_BYTES)
     }
 }
 
-/// Frees a buffer that was not given away. Null is left alone.
+/// Frees a buffer that was not passed as a source. Null is ignored.
 ///
 /// # Safety
-/// `buffer` is null or came from [`arrowsmith_buffer_new`] and was neither freed nor given away.
+/// `buffer` is null or came from [`arrowsmith_buffer_new`] and was neither freed nor passed as a
+/// source.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_buffer_free(buffer: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the contract is the same.
     unsafe { free(buffer.cast()) };
 }
 
@@ -174,7 +178,7 @@ unsafe extern "C" fn free(buffer: *mut c_void) {
     if buffer.is_null() {
         return;
     }
-    // SAFETY: the head with the length lies before the bytes.
+    // SAFETY: `arrowsmith_buffer_new` wrote the length `HEAD_BYTES` before the data.
     let (start, bytes) = unsafe {
         let start = buffer.cast::<u8>().sub(HEAD_BYTES);
         (start, start.cast::<usize>().read())

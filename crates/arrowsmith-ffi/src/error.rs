@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors as a plain struct that any language can read, and the guard that no panic passes.
+//! Errors as a plain struct that any language can read, and the guard against panics.
 
 use std::any::Any;
 use std::ffi::{CString, c_char};
@@ -9,25 +9,26 @@ use std::ptr;
 
 use arrowsmith::{DataError, Error, FileError, Refused, Reject};
 
-/// The input does not fit the schema, or is no JSON.
+/// The input does not match the schema, or is malformed JSON.
 pub const ERROR_DATA: i64 = 1;
-/// A file is not sound, or holds what cannot be read.
+/// A file is malformed, or not supported.
 pub const ERROR_FILE: i64 = 2;
-/// The schema makes no sense.
+/// The schema is invalid.
 pub const ERROR_SCHEMA: i64 = 3;
 /// Reading failed.
 pub const ERROR_IO: i64 = 4;
-/// An option makes no sense.
+/// An option is invalid.
 pub const ERROR_CONFIG: i64 = 5;
 /// The work was stopped on request.
 pub const ERROR_CANCELLED: i64 = 6;
 /// Another library's error.
 pub const ERROR_OTHER: i64 = 7;
-/// A fault of this library, caught.
+/// A bug of this library: a panic that was caught.
 pub const ERROR_INTERNAL: i64 = 8;
 
-/// Why a call failed, or why a record was rejected. Texts are UTF-8 and end with a NUL; those that do not apply are
-/// null. Numbers that do not apply are -1. Every field is eight bytes, so that no compiler pads it.
+/// Why a call failed, or why a record was rejected. Texts are UTF-8 and end with a NUL; those that
+/// do not apply are null. Numbers that do not apply are -1. Every field is eight bytes, so that no
+/// compiler pads it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct ErrorInfo {
@@ -45,7 +46,7 @@ pub struct ErrorInfo {
     pub row_group: i64,
     /// Number of the page in its column chunk, from 0.
     pub page: i64,
-    /// Of a reject: 1 if the row was kept, with a null in place of what does not fit.
+    /// Of a reject: 1 if the row was kept, with a null in place of the invalid value.
     pub kept_as_null: i64,
     /// The whole message.
     pub message: *mut c_char,
@@ -63,7 +64,7 @@ pub struct ErrorInfo {
     pub hint: *mut c_char,
     /// Of a reject: the bytes of the record.
     pub text: *mut u8,
-    /// How many those are.
+    /// Their number.
     pub text_bytes: u64,
 }
 
@@ -72,12 +73,14 @@ impl Drop for ErrorInfo {
         let texts =
             [self.message, self.kind, self.source, self.path, self.expected, self.found, self.hint];
         for text in texts.into_iter().filter(|text| !text.is_null()) {
-            // SAFETY: every text comes from `text` below, that is `CString::into_raw`, and is dropped once, here.
+            // SAFETY: every text comes from `text` below, that is `CString::into_raw`, and is
+            // dropped once, here.
             drop(unsafe { CString::from_raw(text) });
         }
         if !self.text.is_null() {
             let bytes = ptr::slice_from_raw_parts_mut(self.text, size_of_bytes(self.text_bytes));
-            // SAFETY: it comes from `Box::into_raw` of a slice of this length in `reject`, and is dropped once, here.
+            // SAFETY: it comes from `Box::into_raw` of a slice of this length in `reject`, and is
+            // dropped once, here.
             drop(unsafe { Box::from_raw(bytes) });
         }
     }
@@ -87,7 +90,7 @@ fn size_of_bytes(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(0)
 }
 
-/// A text for C: what has a NUL in it, as a message that quotes the input may, shows it as `\0`.
+/// A text for C: a NUL, as in a message that quotes the input, becomes `\0`.
 fn text(from: &str) -> *mut c_char {
     let plain = from.replace('\0', "\\0");
     CString::new(plain).map_or(ptr::null_mut(), CString::into_raw)
@@ -165,7 +168,7 @@ impl From<&FileError> for ErrorInfo {
     }
 }
 
-/// The number that C gives an error, or -1. Windows has numbers of its own, which mean something else.
+/// The `errno` of an error, or -1: the numbers of Windows have another meaning.
 fn errno(error: &io::Error) -> i64 {
     if !cfg!(windows) {
         return error.raw_os_error().map_or(-1, i64::from);
@@ -205,7 +208,7 @@ impl From<Error> for ErrorInfo {
     }
 }
 
-/// The error for what unwound: memory that was refused is no fault of ours, and names its limit.
+/// The error for an unwound panic: refused memory is not a bug, and names its limit.
 pub(crate) fn unwound(panic: Box<dyn Any + Send>) -> Result<Error, String> {
     match Refused::caught(panic) {
         Ok(refused) => Ok(refused.into()),
@@ -213,7 +216,7 @@ pub(crate) fn unwound(panic: Box<dyn Any + Send>) -> Result<Error, String> {
     }
 }
 
-/// What is said about a panic.
+/// The message of a panic.
 fn fault(panic: &(dyn Any + Send)) -> String {
     let said = panic
         .downcast_ref::<String>()
@@ -223,10 +226,11 @@ fn fault(panic: &(dyn Any + Send)) -> String {
     format!("a fault of Arrowsmith, please report it: {said}")
 }
 
-/// Runs `work`; its error, or a panic, goes to `*error` if that is not null, and `failed` is returned.
+/// Runs `work`; its error, or a panic, goes to `*error` if that is not null, and `failed` is
+/// returned.
 ///
 /// # Safety
-/// `error` is null or points to a pointer that may be written.
+/// `error` is null or valid for writing a pointer.
 pub(crate) unsafe fn guarded<T>(
     error: *mut *mut ErrorInfo,
     failed: T,
@@ -241,20 +245,20 @@ pub(crate) unsafe fn guarded<T>(
         },
     };
     if !error.is_null() {
-        // SAFETY: not null, and the caller's to be written.
+        // SAFETY: `error` is not null, and then valid for writing, by contract.
         unsafe { error.write(Box::into_raw(Box::new(info))) };
     }
     failed
 }
 
-/// Frees an error or a reject. Null is left alone.
+/// Frees an error or a reject. Null is ignored.
 ///
 /// # Safety
-/// `error` is null or was given out by this library and not freed yet.
+/// `error` is null or was returned by this library and not freed yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_error_free(error: *mut ErrorInfo) {
     if !error.is_null() {
-        // SAFETY: it came from `Box::into_raw`, as the caller promises.
+        // SAFETY: it came from `Box::into_raw` in this crate and was not freed yet, by contract.
         drop(unsafe { Box::from_raw(error) });
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn schema(schema: &Schema) -> Result<FFI_ArrowSchema> {
     Ok(FFI_ArrowSchema::try_from(schema)?)
 }
 
-/// Names, and zones of timestamps, are C strings.
+/// Names and time zones are C strings.
 fn has_nul(field: &Field) -> bool {
     fn zone(data_type: &DataType) -> Option<&str> {
         match data_type {
@@ -30,7 +30,8 @@ fn has_nul(field: &Field) -> bool {
     field.name().contains('\0') || zone(field.data_type()).is_some_and(|zone| zone.contains('\0'))
 }
 
-/// A batch, as a struct array. Arrays that begin within their memory are copied, because Arrow Java takes none such.
+/// A batch, as a struct array. Arrays with an offset are copied, because Arrow Java does not
+/// support them.
 pub(crate) fn batch(batch: RecordBatch) -> Result<FFI_ArrowArray> {
     let data = StructArray::from(batch).into_data();
     Ok(FFI_ArrowArray::new(&from_start(data)?))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The body of a fuzz target: any bytes through every function of the C ABI. It panics where the library breaks its word: a fault
-//! that it caught, bytes that are not given back once, an array that is not sound.
+//! A fuzz target: any bytes through every function of the C ABI. It panics on a bug of the library:
+//! a caught panic, bytes that are not released exactly once, an invalid array.
 
 #![allow(clippy::panic, reason = "a fuzz target says what it found by panicking")]
 
@@ -13,7 +13,7 @@ use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use crate::stream::STREAM_BYTES_MAX;
 use crate::*;
 
-/// Options that are tried as they are; others come from the bytes.
+/// Fixed options that are tried; others come from the bytes.
 const OPTIONS: [&str; 4] = [
     "",
     r#"{"rejects":true,"on_error":"skip","threads":1}"#,
@@ -26,7 +26,7 @@ unsafe extern "C" fn released(count: *mut c_void) {
     unsafe { *count.cast::<u32>() += 1 };
 }
 
-/// Looks at an error and frees it; says whether there was one.
+/// Checks an error and frees it; returns whether there was one.
 ///
 /// # Safety
 /// `error` is null or came from this library.
@@ -43,7 +43,8 @@ unsafe fn spent(error: *mut ErrorInfo) -> bool {
     true
 }
 
-/// Two bytes say which functions and options, then come the input's bytes; some of the first may be the options' text.
+/// Two bytes choose functions and options; then follow the input's bytes, of which the first may be
+/// the options' text.
 pub fn drive(data: &[u8]) {
     let [how, which, rest @ ..] = data else { return };
     let (options, content) = match OPTIONS.get(usize::from(*which)) {
@@ -56,7 +57,8 @@ pub fn drive(data: &[u8]) {
     let streamed = how & 64 != 0 && content.len() < STREAM_BYTES_MAX;
     let lent = how & 2 == 0 && !streamed;
     let mut streams = Vec::new();
-    // SAFETY: what is given stays where it is until the readers are closed, which is in this function.
+    // SAFETY: what is given stays where it is until the readers are closed, which is in this
+    // function.
     unsafe {
         let mut source = || {
             let mut source = Source {
@@ -69,7 +71,7 @@ pub fn drive(data: &[u8]) {
             if streamed {
                 let stream = arrowsmith_stream_new();
                 let taken = arrowsmith_stream_write(stream, content.as_ptr(), source.bytes);
-                assert_eq!(taken, 1, "a stream that nobody reads yet takes what it holds");
+                assert_eq!(taken, 1, "a stream without a reader accepts bytes");
                 let why = b"cut \xff";
                 let text = if how & 128 == 0 { ptr::null() } else { why.as_ptr() };
                 arrowsmith_stream_end(stream, text, why.len() as u64);
@@ -143,16 +145,16 @@ pub fn drive(data: &[u8]) {
             assert_eq!(written, 0, "a stream takes nothing after its end");
             arrowsmith_stream_free(stream);
         }
-        assert_eq!(count, if lent { given } else { 0 }, "bytes are given back once");
+        assert_eq!(count, if lent { given } else { 0 }, "bytes are released once");
     }
 }
 
-/// Takes what a reader has, and closes it.
+/// Reads all of a reader, and closes it.
 ///
 /// # Safety
 /// `reader` is open.
 unsafe fn read(reader: *mut Reader, how: u8) {
-    // SAFETY: the caller's promise; all that is written to is here.
+    // SAFETY: `reader` is open, by contract; every output is a local variable.
     unsafe {
         let mut error = ptr::null_mut();
         let mut schema = FFI_ArrowSchema::empty();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The same functions under the names by which a JVM before version 22 finds native methods.
 //!
-//! Everything that passes is a number: addresses of memory outside the heap. Nothing of the JVM is called, so that
-//! what holds for C holds here, and one implementation serves both ways in.
+//! Everything that passes is a number: addresses of memory outside the heap. Nothing of the JVM is
+//! called, so that what holds for C holds here, and one implementation serves both ways in.
 
 use std::ffi::c_void;
 
@@ -37,11 +37,12 @@ macro_rules! natives {
         $(#[$doc])*
         ///
         /// # Safety
-        /// As the function that it is another name of; addresses are passed as numbers.
+        /// As the function that it calls; addresses are passed as numbers.
         #[unsafe(no_mangle)]
         #[allow(unused_unsafe, reason = "some of the functions are safe")]
         pub unsafe extern "system" fn $name(_: Unused, _: Unused, $($argument: i64),*) $(-> $out)? {
-            // SAFETY: the caller's promise, which is passed on.
+            // SAFETY: the arguments follow the contract of the function that is called, by
+            // contract.
             unsafe { $body }
         }
     )+};

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The readers behind a C ABI: JSON and Parquet in, Arrow's C Data Interface out.
 //!
-//! It is how programs in other languages take batches without copying them: the JVM (`java/`) and C (`include/arrowsmith.h`,
-//! which is the documentation for users). The same functions have a second set of names for the Java Native Interface,
-//! which use nothing of the JVM. It holds no logic about data, starts nothing when it is loaded, and no panic leaves it.
+//! It gives programs in other languages batches without a copy: the JVM (`java/`) and C
+//! (`include/arrowsmith.h`, which is the documentation for users). The same functions have a second
+//! set of names for the Java Native Interface, which use nothing of the JVM. It interprets no data,
+//! starts nothing when it is loaded, and no panic escapes from it.
 //!
-//! Rules of every function here:
-//! - Memory that comes in through a pointer is only read while the call lasts, except for the bytes of a source, which are
-//!   lent until their `release` is called.
-//! - What goes out is freed by the function that its documentation names, and by nothing else.
-//! - Failure is the return value; the reason is an [`error::ErrorInfo`], owned by the caller.
+//! Rules of every function:
+//! - Memory behind an argument is only read during the call, except for the bytes of a source,
+//!   which are borrowed until their `release` is called.
+//! - A result is freed only by the function that its documentation names.
+//! - The return value signals failure; the reason is an [`error::ErrorInfo`], owned by the caller.
 
 mod bytes;
 mod error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory from the pool that the readers' columns come from, for columns that are written elsewhere: huge pages, used
-//! again, which fresh memory of the system is not.
+//! Memory from the pool that the readers' columns come from, for columns that are written
+//! elsewhere: huge pages, reused, unlike fresh memory of the system.
 
 use std::ptr;
 
@@ -11,18 +11,18 @@ use crate::error::guarded;
 /// One block, from [`arrowsmith_memory_new`].
 pub struct Memory(Buf<u64>);
 
-/// Memory for `bytes` bytes, not set to anything, whose address, a multiple of 64, goes to `*address`. Null if there is
-/// none. Freed by [`arrowsmith_memory_free`], on any thread.
+/// Allocates `bytes` uninitialised bytes, whose address, a multiple of 64, is written to
+/// `*address`. Null if there is no memory. Freed by [`arrowsmith_memory_free`], on any thread.
 ///
 /// # Safety
-/// `address` may be written.
+/// `address` is valid for writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_memory_new(bytes: u64, address: *mut *mut u8) -> *mut Memory {
     let work = || {
         let Some(words) = usize::try_from(bytes.div_ceil(8)).ok().filter(|words| *words > 0) else {
             return Ok(ptr::null_mut());
         };
-        // The pool ends the process where there is no memory, so that is tried before. Nothing of it is touched.
+        // Tried first without touching the memory, because the pool unwinds if there is none.
         let mut attempt = Vec::<u64>::new();
         let rounded = words.checked_next_power_of_two().unwrap_or(usize::MAX);
         if attempt.try_reserve_exact(rounded).is_err() {
@@ -30,22 +30,25 @@ pub unsafe extern "C" fn arrowsmith_memory_new(bytes: u64, address: *mut *mut u8
         }
         drop(attempt);
         let mut memory = Box::new(Memory(Buf::with_capacity(words)));
-        // SAFETY: the caller's promise. The block stays where it is while `memory` lives.
+        // SAFETY: `address` is valid for writing, by contract. The block does not move while
+        // `memory` lives.
         unsafe { address.write(memory.0.as_mut_slice().as_mut_ptr().cast()) };
         Ok(Box::into_raw(memory))
     };
-    // SAFETY: there is no error to write.
+    // SAFETY: the error pointer is null.
     unsafe { guarded(ptr::null_mut(), ptr::null_mut(), work) }
 }
 
-/// Gives a block back to the pool. Null is left alone.
+/// Returns a block to the pool. Null is ignored.
 ///
 /// # Safety
-/// `memory` is null or came from [`arrowsmith_memory_new`] and was not freed; nothing uses its bytes any more.
+/// `memory` is null or came from [`arrowsmith_memory_new`] and was not freed; nothing uses its
+/// bytes any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_memory_free(memory: *mut Memory) {
     if !memory.is_null() {
-        // SAFETY: it came from `Box::into_raw`, as the caller promises.
+        // SAFETY: it came from `Box::into_raw` in `arrowsmith_memory_new` and was not freed yet, by
+        // contract.
         drop(unsafe { Box::from_raw(memory) });
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options, from JSON text: names, values and defaults are those of the library's table, which
-//! refuses what is not in it.
+//! rejects unknown ones.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,8 @@ mod tests {
 
     use super::*;
 
-    /// Every value of a table that an interface can write, as JSON text with what it sets.
+    /// Every value of a table that an interface can write, as JSON text, with the value that it
+    /// sets.
     fn examples(table: &[OptionInfo]) -> Vec<(&'static str, String, Value)> {
         let mut examples = Vec::new();
         for option in table {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A reader as an opaque pointer: opened from sources and options, asked for batches, closed.
+//! A reader as an opaque pointer: opened from sources and options, read batch by batch, closed.
 
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
@@ -27,7 +27,7 @@ pub const FORMAT_JSON: i64 = 0;
 /// The sources are Parquet.
 pub const FORMAT_PARQUET: i64 = 1;
 
-/// Rejects that wait to be asked for, at most; the oldest go first.
+/// Maximum number of rejects that are kept; the oldest are dropped.
 const REJECTS_MAX: usize = 1 << 16;
 
 enum Batches {
@@ -37,7 +37,7 @@ enum Batches {
         reader: Box<JsonReader>,
     },
     Parquet(Box<ParquetReader>),
-    /// Given away as a stream.
+    /// Exported as a stream.
     Taken,
 }
 
@@ -46,12 +46,13 @@ impl Batches {
         match self {
             Self::Json { reader, .. } => reader.next_batch(),
             Self::Parquet(reader) => reader.next_batch(),
-            Self::Taken => Err(Error::Config("the reader was given away as a stream".to_owned())),
+            Self::Taken => Err(Error::Config("the reader was exported as a stream".to_owned())),
         }
     }
 }
 
-/// Reads sources as batches. Calls may come from any thread; those that give batches wait for one another.
+/// Reads sources as batches. Calls may come from any thread; those that return batches wait for one
+/// another.
 pub struct Reader {
     batches: Mutex<Batches>,
     schema: SchemaRef,
@@ -116,7 +117,7 @@ fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> 
     })
 }
 
-/// The inputs, and what closes those of them that are streams.
+/// The inputs, and the valves of those that are streams.
 fn inputs(given: Vec<Given>) -> Result<(Vec<Input>, Vec<Valve>)> {
     let mut inputs = Vec::with_capacity(given.len());
     let mut streams = Vec::new();
@@ -138,7 +139,7 @@ fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
     let mut files = Vec::with_capacity(given.len());
     for one in given {
         match one {
-            // A folder is what its name says, even if it looks like a pattern.
+            // An existing folder is never a pattern.
             Given::Path(path) if path.is_dir() => {
                 files.extend(arrowsmith::expand_dataset(path, EXTENSIONS)?);
             }
@@ -160,7 +161,7 @@ fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
 /// `data` is null or points to `bytes` readable bytes, for as long as the result is used.
 unsafe fn lent<'a>(data: *const u8, bytes: u64) -> &'a [u8] {
     match usize::try_from(bytes) {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, and `bytes` readable bytes for as long as `'a`, by contract.
         Ok(bytes) if !data.is_null() => unsafe { slice::from_raw_parts(data, bytes) },
         _ => &[],
     }
@@ -172,7 +173,7 @@ unsafe fn imported(schema: *const FFI_ArrowSchema) -> Result<Option<SchemaRef>> 
     if schema.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, and a schema that was not released, by contract.
     let schema = unsafe { &*schema };
     Ok(Some(Arc::new(Schema::try_from(schema)?)))
 }
@@ -188,12 +189,15 @@ pub extern "C" fn arrowsmith_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Opens sources of a format (`FORMAT_…`). `options` is JSON text of `options_bytes` bytes, with the names of the Python
-/// package; it may be null. `schema` may be null; of JSON it is what to decode into, of Parquet the types of partition
-/// columns; it is not released. Null is failure, and `*error` says why.
+/// Opens sources of a format (`FORMAT_…`). `options` is JSON text of `options_bytes` bytes, with
+/// the names of the Python package; it may be null. `schema` may be null; it is the schema to
+/// decode JSON into, or the types of partition columns of Parquet; it is not released. Null is
+/// failure, with the reason in `*error`.
 ///
 /// # Safety
-/// As the pointers' types and texts here say; `error` may be null.
+/// `sources` points to `source_count` valid sources; `schema` is null or a schema that was not
+/// released; `options` is null or points to `options_bytes` readable bytes; `error` is null or
+/// valid for writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_open(
     format: i64,
@@ -205,7 +209,7 @@ pub unsafe extern "C" fn arrowsmith_open(
     error: *mut *mut ErrorInfo,
 ) -> *mut Reader {
     let work = || {
-        // SAFETY: the caller's promises.
+        // SAFETY: sources, schema and options are valid, by contract.
         let (given, schema, options) = unsafe {
             let count = usize::try_from(source_count).unwrap_or(0);
             (take(sources, count)?, imported(schema)?, lent(options, options_bytes))
@@ -217,14 +221,14 @@ pub unsafe extern "C" fn arrowsmith_open(
         };
         Ok(Box::into_raw(Box::new(reader)))
     };
-    // SAFETY: the caller's promise about `error`.
+    // SAFETY: `error` is null or valid for writing, by contract.
     unsafe { guarded(error, std::ptr::null_mut(), work) }
 }
 
 /// Infers the schema of JSON sources into `*out`. 0 is success, -1 failure.
 ///
 /// # Safety
-/// As [`arrowsmith_open`]; `out` may be written and holds no schema.
+/// As [`arrowsmith_open`]; `out` is valid for writing a schema, and does not hold one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_infer_schema(
     sources: *const Source,
@@ -235,26 +239,28 @@ pub unsafe extern "C" fn arrowsmith_infer_schema(
     error: *mut *mut ErrorInfo,
 ) -> i64 {
     let work = || {
-        // SAFETY: the caller's promises.
+        // SAFETY: sources and options are valid, by contract.
         let (given, options) = unsafe {
             let count = usize::try_from(source_count).unwrap_or(0);
             (take(sources, count)?, lent(options, options_bytes))
         };
         let (options, _) = options::json(options)?;
         let found = json::infer_schema(inputs(given)?.0, &options)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `out` is valid for writing, by contract.
         unsafe { out.write(export::schema(&found.schema)?) };
         Ok(0)
     };
-    // SAFETY: the caller's promise about `error`.
+    // SAFETY: `error` is null or valid for writing, by contract.
     unsafe { guarded(error, -1, work) }
 }
 
-/// What is in one Parquet file, as JSON text in a buffer of [`arrowsmith_buffer_new`](crate::arrowsmith_buffer_new), whose
-/// length goes to `*bytes`. Null is failure.
+/// The metadata of one Parquet file, as JSON text in a buffer of
+/// [`arrowsmith_buffer_new`](crate::arrowsmith_buffer_new), whose length is written to `*bytes`.
+/// Null is failure.
 ///
 /// # Safety
-/// `source` points to one source; `bytes` may be written.
+/// `source` points to one valid source; `bytes` is valid for writing; `error` is null or valid for
+/// writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_parquet_metadata(
     source: *const Source,
@@ -263,7 +269,7 @@ pub unsafe extern "C" fn arrowsmith_parquet_metadata(
     error: *mut *mut ErrorInfo,
 ) -> *mut u8 {
     let work = || {
-        // SAFETY: the caller's promise.
+        // SAFETY: `source` points to one valid source, by contract.
         let mut files = files(unsafe { take(source, 1)? })?;
         let (Some(file), true) = (files.pop(), files.is_empty()) else {
             return Err(Error::Config("the metadata is that of one file".to_owned()));
@@ -274,28 +280,30 @@ pub unsafe extern "C" fn arrowsmith_parquet_metadata(
         if buffer.is_null() {
             return Err(Error::Config("no memory".to_owned()));
         }
-        // SAFETY: the buffer has room for the text, and `bytes` may be written.
+        // SAFETY: the buffer has as many bytes as the text, and `bytes` is valid for writing, by
+        // contract.
         unsafe {
             buffer.copy_from_nonoverlapping(text.as_ptr(), text.len());
             bytes.write(text.len() as u64);
         }
         Ok(buffer)
     };
-    // SAFETY: the caller's promise about `error`.
+    // SAFETY: `error` is null or valid for writing, by contract.
     unsafe { guarded(error, std::ptr::null_mut(), work) }
 }
 
 /// The schema of the batches, into `*out`. 0 is success, -1 failure.
 ///
 /// # Safety
-/// `reader` is open; `out` may be written and holds no schema.
+/// `reader` is open; `out` is valid for writing a schema, and does not hold one; `error` is null or
+/// valid for writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_schema(
     reader: *const Reader,
     out: *mut FFI_ArrowSchema,
     error: *mut *mut ErrorInfo,
 ) -> i64 {
-    // SAFETY: the caller's promises.
+    // SAFETY: `reader` is open, and `out` and `error` are valid for writing, by contract.
     unsafe {
         guarded(error, -1, || {
             out.write(export::schema(&(*reader).schema)?);
@@ -304,18 +312,19 @@ pub unsafe extern "C" fn arrowsmith_reader_schema(
     }
 }
 
-/// The next batch, as a struct array, into `*out`: 1 if there is one, 0 at the end, -1 on failure, after which there is
-/// no more. The batch may outlive the reader.
+/// The next batch, as a struct array, into `*out`: 1 if there is one, 0 at the end, -1 on failure,
+/// after which there is no more. The batch may outlive the reader.
 ///
 /// # Safety
-/// `reader` is open; `out` may be written and holds no array.
+/// `reader` is open; `out` is valid for writing an array, and does not hold one; `error` is null or
+/// valid for writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_next(
     reader: *const Reader,
     out: *mut FFI_ArrowArray,
     error: *mut *mut ErrorInfo,
 ) -> i64 {
-    // SAFETY: the caller's promises.
+    // SAFETY: `reader` is open, and `out` and `error` are valid for writing, by contract.
     unsafe {
         guarded(error, -1, || {
             let Some(batch) = lock(&(*reader).batches).next()? else { return Ok(0) };
@@ -325,15 +334,16 @@ pub unsafe extern "C" fn arrowsmith_reader_next(
     }
 }
 
-/// The next record that was left out or changed, oldest first; null if there is none yet. Only with the option `rejects`; at
-/// most 65,536 are kept. Freed by [`arrowsmith_error_free`](crate::arrowsmith_error_free).
+/// The next record that was skipped or changed, oldest first; null if there is none yet. Only with
+/// the option `rejects`; at most 65,536 are kept. Freed by
+/// [`arrowsmith_error_free`](crate::arrowsmith_error_free).
 ///
 /// # Safety
 /// `reader` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_reject(reader: *const Reader) -> *mut ErrorInfo {
     let none = std::ptr::null_mut();
-    // SAFETY: the caller's promise.
+    // SAFETY: `reader` is open, by contract; the error pointer is null.
     unsafe {
         guarded(none, std::ptr::null_mut(), || {
             let reject = lock(&(*reader).rejects).pop_front();
@@ -350,17 +360,17 @@ pub unsafe extern "C" fn arrowsmith_reader_reject(reader: *const Reader) -> *mut
 /// `reader` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_rows(reader: *const Reader) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `reader` is open, by contract.
     unsafe { (*reader).progress.rows() }
 }
 
-/// Records so far that were left out, or in which something became null.
+/// Records so far that were skipped, or in which a value became null.
 ///
 /// # Safety
 /// `reader` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_rejects(reader: *const Reader) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `reader` is open, by contract.
     unsafe { (*reader).progress.rejects() }
 }
 
@@ -370,13 +380,13 @@ pub unsafe extern "C" fn arrowsmith_reader_rejects(reader: *const Reader) -> u64
 /// `reader` is open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_cancel(reader: *const Reader) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `reader` is open, by contract.
     let reader = unsafe { &*reader };
     reader.cancel.store(true, Ordering::SeqCst);
     reader.streams.iter().for_each(Valve::close);
 }
 
-/// Ends the work and frees the reader; a stream that was taken goes on. Null is left alone.
+/// Ends the work and frees the reader; an exported stream continues. Null is ignored.
 ///
 /// # Safety
 /// `reader` is null, or open and in no other call.
@@ -385,7 +395,8 @@ pub unsafe extern "C" fn arrowsmith_reader_close(reader: *mut Reader) {
     if reader.is_null() {
         return;
     }
-    // SAFETY: it came from `Box::into_raw` in `arrowsmith_open`; nothing uses it any more, as the caller promises.
+    // SAFETY: it came from `Box::into_raw` in `arrowsmith_open`, and is in no other call, by
+    // contract.
     unsafe {
         guarded(std::ptr::null_mut(), (), || {
             drop(Box::from_raw(reader));
@@ -394,26 +405,27 @@ pub unsafe extern "C" fn arrowsmith_reader_close(reader: *mut Reader) {
     }
 }
 
-/// The batches that are left, as a stream of the C Stream Interface, once. The reader still has to be closed.
-/// 0 is success, -1 failure.
+/// The remaining batches, as a stream of the C Stream Interface, once. The reader still has to be
+/// closed. 0 is success, -1 failure.
 ///
 /// # Safety
-/// `reader` is open; `out` may be written and holds no stream.
+/// `reader` is open; `out` is valid for writing a stream, and does not hold one; `error` is null or
+/// valid for writing a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_reader_stream(
     reader: *const Reader,
     out: *mut FFI_ArrowArrayStream,
     error: *mut *mut ErrorInfo,
 ) -> i64 {
-    // SAFETY: the caller's promises.
+    // SAFETY: `reader` is open, and `out` and `error` are valid for writing, by contract.
     unsafe {
         guarded(error, -1, || {
             let schema = Arc::clone(&(*reader).schema);
-            // What cannot be said is refused here, where there is an error to say so.
+            // A schema that C cannot represent is an error here, where it can be reported.
             drop(export::schema(&schema)?);
             let batches = std::mem::replace(&mut *lock(&(*reader).batches), Batches::Taken);
             if matches!(batches, Batches::Taken) {
-                return Err(Error::Config("the reader was given away before".to_owned()));
+                return Err(Error::Config("the reader was exported as a stream before".to_owned()));
             }
             out.write(FFI_ArrowArrayStream::new(Box::new(Stream::new(schema, batches))));
             Ok(0)
@@ -421,11 +433,11 @@ pub unsafe extern "C" fn arrowsmith_reader_stream(
     }
 }
 
-/// The batches of a reader for a C stream. Whoever holds the stream calls it, and drops it, through functions of C, which
-/// no panic may leave: so none gets as far.
+/// The batches of a reader for a C stream. Its consumer calls and drops it through C functions,
+/// from which no panic may escape: so panics are caught here.
 struct Stream<B> {
     schema: SchemaRef,
-    /// None after a panic: what is left behind one is not asked again.
+    /// `None` after a panic: its state may be inconsistent.
     batches: Option<B>,
 }
 
@@ -434,10 +446,10 @@ impl<B> Stream<B> {
         Self { schema, batches: Some(batches) }
     }
 
-    /// Lets go of the reader.
+    /// Drops the reader.
     fn end(&mut self) {
         if let Some(batches) = self.batches.take() {
-            // It has told what is wrong with it, and nobody is here to be told again.
+            // Its error was reported already, and this one cannot be.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(batches)));
         }
     }
@@ -449,7 +461,7 @@ impl<B> Drop for Stream<B> {
     }
 }
 
-/// What gives batches.
+/// A source of batches.
 trait Gives: Send {
     fn give(&mut self) -> Result<Option<RecordBatch>>;
 }
@@ -484,7 +496,7 @@ impl<B: Gives> RecordBatchReader for Stream<B> {
     }
 }
 
-/// Gives memory that is kept for later batches back to the system.
+/// Returns memory that is kept for later batches to the system.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_release_memory() {
     arrowsmith::release_memory();
@@ -496,7 +508,7 @@ mod tests {
 
     use super::*;
 
-    /// Panics when it is asked, and again when it is dropped.
+    /// Panics when it is read, and again when it is dropped.
     struct Broken;
 
     impl Gives for Broken {
@@ -511,7 +523,7 @@ mod tests {
         }
     }
 
-    /// Asks for more memory than there may be, outside of what looks for that.
+    /// Requests more memory than allowed, outside of the guard.
     struct Refusing;
 
     impl Gives for Refusing {

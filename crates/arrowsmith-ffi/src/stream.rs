@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream that the caller writes and a reader reads, in bounded memory: for bytes that come from where this library cannot
-//! read by itself.
+//! A stream that the caller writes and a reader reads, in bounded memory: for sources that this
+//! library cannot read itself.
 //!
-//! Nothing is called back, so that no foreign code runs on a decoder's thread. A writer waits while enough is written ahead; a
-//! reader that is closed or cancelled wakes both sides.
+//! There are no callbacks, so no foreign code runs on a decoder's thread. A writer waits while the
+//! buffer is full; a reader that is closed or cancelled wakes both sides.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use arrowsmith::{Error, Result};
 
 use crate::error::guarded;
 
-/// Bytes that are written ahead of the reader, at most.
+/// Maximum bytes that are written ahead of the reader.
 pub(crate) const STREAM_BYTES_MAX: usize = 1 << 20;
 
 /// The writer's end of a stream, from [`arrowsmith_stream_new`].
@@ -24,11 +24,11 @@ pub struct Stream(Arc<Pipe>);
 #[derive(Default)]
 struct State {
     bytes: VecDeque<u8>,
-    /// How it ended: with nothing more, or with why there is no more.
+    /// How it ended: completely, or with an error.
     end: Option<std::result::Result<(), String>>,
     /// Whether it is a source of a reader.
     taken: bool,
-    /// Nobody reads any more.
+    /// The reader is gone.
     closed: bool,
 }
 
@@ -47,7 +47,7 @@ impl Pipe {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody reads, or will.
+    /// Writes bytes; returns whether they will be read.
     fn write(&self, mut bytes: &[u8]) -> bool {
         let mut state = self.lock();
         while !state.closed && state.end.is_none() {
@@ -81,11 +81,11 @@ impl Pipe {
     }
 }
 
-/// The reader's end. Dropping it tells the writer that nobody reads any more.
+/// The reader's end. Dropping it closes the stream for the writer.
 pub(crate) struct Outlet(Arc<Pipe>);
 
 impl Outlet {
-    /// What closes the stream while a thread may be waiting in the outlet.
+    /// A handle that closes the stream while a thread may be waiting in the outlet.
     pub(crate) fn valve(&self) -> Valve {
         Valve(Arc::clone(&self.0))
     }
@@ -141,12 +141,12 @@ impl Drop for Valves {
     }
 }
 
-/// The reader's end of a stream, which there is once.
+/// The reader's end of a stream, which can be taken once.
 ///
 /// # Safety
 /// `stream` is null or a stream that was not freed.
 pub(crate) unsafe fn outlet(stream: *const Stream) -> Result<Outlet> {
-    // SAFETY: the caller's promise.
+    // SAFETY: null or a stream that was not freed, by contract.
     let Some(stream) = (unsafe { stream.as_ref() }) else {
         return Err(Error::Config("a source of kind stream has no stream".to_owned()));
     };
@@ -156,14 +156,16 @@ pub(crate) unsafe fn outlet(stream: *const Stream) -> Result<Outlet> {
     Ok(Outlet(Arc::clone(&stream.0)))
 }
 
-/// A stream, to be a source of kind [`SOURCE_STREAM`](crate::SOURCE_STREAM), once, and to be written by another thread than the
-/// one that opens the reader. Freed by [`arrowsmith_stream_free`].
+/// Creates a stream, to be the source of one reader, of kind
+/// [`SOURCE_STREAM`](crate::SOURCE_STREAM), and to be written by another thread than the one that
+/// opens the reader. Freed by [`arrowsmith_stream_free`].
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_stream_new() -> *mut Stream {
     Box::into_raw(Box::new(Stream(Arc::default())))
 }
 
-/// Copies bytes to the stream, and waits while it is full: 1 if it took all of them, 0 if it has ended or nobody reads any more.
+/// Copies bytes to the stream, and waits while it is full: 1 if it took all of them, 0 if it has
+/// ended or the reader is gone.
 ///
 /// # Safety
 /// `stream` was not freed, and is not while this waits; `bytes` points to `count` readable bytes.
@@ -175,18 +177,19 @@ pub unsafe extern "C" fn arrowsmith_stream_write(
 ) -> i64 {
     let work = || {
         let count = usize::try_from(count).ok().filter(|_| !bytes.is_null()).unwrap_or(0);
-        // SAFETY: the caller's promises.
+        // SAFETY: `stream` is not freed during the call, and `bytes` points to `count` readable
+        // bytes, by contract.
         let (stream, bytes) = unsafe {
             (&*stream, if count == 0 { &[] } else { slice::from_raw_parts(bytes, count) })
         };
         Ok(i64::from(stream.0.write(bytes)))
     };
-    // SAFETY: there is no error to write.
+    // SAFETY: the error pointer is null.
     unsafe { guarded(ptr::null_mut(), 0, work) }
 }
 
-/// Says that there is no more, for once and all; and with an `error` of `error_bytes` bytes of UTF-8, that there should have been: the
-/// reader fails with it, after the rows before.
+/// Ends the stream; with an `error` of `error_bytes` bytes of UTF-8, the reader fails with it,
+/// after the rows before it. The first call counts.
 ///
 /// # Safety
 /// `stream` was not freed; `error` is null or points to that many readable bytes.
@@ -197,12 +200,12 @@ pub unsafe extern "C" fn arrowsmith_stream_end(
     error_bytes: u64,
 ) {
     let work = || {
-        // SAFETY: the caller's promise.
+        // SAFETY: `stream` was not freed, by contract.
         let stream = unsafe { &*stream };
         let how = match usize::try_from(error_bytes) {
             _ if error.is_null() => Ok(()),
             Ok(count) => {
-                // SAFETY: the caller's promise.
+                // SAFETY: not null, and `error_bytes` readable bytes, by contract.
                 let text = unsafe { slice::from_raw_parts(error, count) };
                 Err(String::from_utf8_lossy(text).into_owned())
             }
@@ -211,20 +214,22 @@ pub unsafe extern "C" fn arrowsmith_stream_end(
         stream.0.end(how);
         Ok(())
     };
-    // SAFETY: there is no error to write.
+    // SAFETY: the error pointer is null.
     unsafe { guarded(ptr::null_mut(), (), work) }
 }
 
-/// Frees a stream; a reader that still waits for more fails. Null is left alone.
+/// Frees a stream; a reader that still waits for data fails. Null is ignored.
 ///
 /// # Safety
-/// `stream` is null, or came from [`arrowsmith_stream_new`], was not freed, and is in no other call.
+/// `stream` is null, or came from [`arrowsmith_stream_new`], was not freed, and is in no other
+/// call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arrowsmith_stream_free(stream: *mut Stream) {
     if stream.is_null() {
         return;
     }
-    // SAFETY: it came from `Box::into_raw`, as the caller promises.
+    // SAFETY: it came from `Box::into_raw` in `arrowsmith_stream_new`, and is in no other call, by
+    // contract.
     let stream = unsafe { Box::from_raw(stream) };
     stream.0.end(Err("the stream was freed before its end".to_owned()));
 }
@@ -322,7 +327,7 @@ mod tests {
             let error = outlet.read_to_end(&mut Vec::new()).unwrap_err();
             assert!(error.to_string().contains("freed before its end"));
         }
-        // SAFETY: null is left alone.
+        // SAFETY: null is ignored.
         unsafe { arrowsmith_stream_free(ptr::null_mut()) };
     }
 }

@@ -76,7 +76,7 @@ static void errors(void) {
     arrowsmith_error_free(error);
     arrowsmith_reader_close(reader);
 
-    /* Nobody asked why. */
+    /* Without an error pointer. */
     CHECK(!json("", "{\"thread\":1}", NULL));
     CHECK(!json("", "{\"threads\":", &error) && error->error_class == ARROWSMITH_ERROR_CONFIG);
     arrowsmith_error_free(error);
@@ -180,7 +180,7 @@ int main(void) {
     rejects();
     streams();
     memory();
-    /* Every text that was lent was given back. */
+    /* Every borrowed text was released. */
     CHECK(released == 7);
     return 0;
 }

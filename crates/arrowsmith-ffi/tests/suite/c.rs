@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The header and the library together: a C program that uses every function, compiled with warnings as errors, and run;
-//! under the address sanitizer too where the compiler has one.
+//! The header and the library together: a C program that uses every function, compiled with
+//! warnings as errors, and run; under the address sanitizer too where the compiler has one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

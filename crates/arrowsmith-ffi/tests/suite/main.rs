@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The integration tests of this crate, one program for all of them, as each would be linked by itself otherwise:
-//! `cargo test -p arrowsmith-ffi --test suite c::` runs those of a module.
+//! The integration tests of this crate, one program for all of them, as each would be linked by
+//! itself otherwise: `cargo test -p arrowsmith-ffi --test suite c::` runs those of a module.
 
 #![allow(
     clippy::expect_used,
