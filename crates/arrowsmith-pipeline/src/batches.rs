@@ -14,8 +14,8 @@ use crate::order::Assembler;
 use crate::pool::Pool;
 use crate::work::{Output, Worker, guarded};
 
-/// Gives the batches of a pipeline in order. After an error there is nothing more; the rows before it
-/// came first. Dropping it stops the threads.
+/// Returns the batches of a pipeline in order. An error is the last item, after the rows before it.
+/// Dropping it stops the threads.
 pub struct BatchIter {
     schema: SchemaRef,
     runner: Runner,
@@ -24,24 +24,24 @@ pub struct BatchIter {
     done: bool,
 }
 
-/// Who decodes.
+/// What decodes.
 pub(crate) enum Runner {
-    /// This thread, a piece at a time.
+    /// This thread, one piece at a time.
     Inline(Box<Inline>),
     /// Threads.
     Pool(Pool),
-    /// Nobody any more.
+    /// Nothing: the pipeline has ended.
     Ended,
 }
 
-/// What decoding on the caller's thread needs.
+/// The state for decoding on the caller's thread.
 pub(crate) struct Inline {
     pub(crate) cutter: Cutter,
     pub(crate) worker: Worker,
     pub(crate) buffers: Buffers,
     pub(crate) budget: Budget,
     pub(crate) load: Load,
-    /// The piece of which only a part was decoded, and the byte to go on at.
+    /// The piece of which only a part was decoded, and the byte to continue at.
     pub(crate) part: Option<(Piece, usize)>,
 }
 
@@ -104,12 +104,12 @@ impl BatchIter {
         self.assembler.late()
     }
 
-    /// How far the pipeline is.
+    /// The progress of the pipeline.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Largest number of bytes in flight so far.
+    /// Maximum bytes in flight so far.
     #[cfg(test)]
     pub(crate) fn bytes_peak(&self) -> usize {
         match &self.runner {

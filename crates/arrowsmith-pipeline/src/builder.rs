@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a pipeline is made of, and its start.
+//! The builder of a pipeline, and its start.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::rebatch::{BatchSize, Rebatch};
 use crate::work::Worker;
 use crate::{BatchIter, CHUNK_BYTES, Origin, Progress};
 
-/// A pipeline that is being put together: JSON inputs, a plan, an engine.
+/// The builder of a JSON pipeline: inputs, a plan, an engine.
 pub struct JsonPipeline {
     plan: Arc<Plan>,
     engine: Chain,
@@ -39,8 +39,8 @@ pub struct JsonPipeline {
 }
 
 impl JsonPipeline {
-    /// A pipeline without inputs, with every option at its default. Of a chain of engines the first
-    /// decodes that does not decline the plan.
+    /// A pipeline without inputs, with every option at its default. The first engine of a chain
+    /// that does not decline the plan decodes.
     pub fn builder(plan: Arc<Plan>, engine: impl Into<Chain>) -> Self {
         Self {
             plan,
@@ -76,7 +76,8 @@ impl JsonPipeline {
         self
     }
 
-    /// How records follow one another; `None`, the default, looks at the first bytes of each input.
+    /// How records are separated; `None`, the default, detects it from the first bytes of each
+    /// input.
     pub fn framing(mut self, framing: Option<Framing>) -> Self {
         self.framing = framing;
         self
@@ -95,27 +96,26 @@ impl JsonPipeline {
         self
     }
 
-    /// Rows of every batch but the last one, exactly. Without it a batch is what came out of one
-    /// chunk.
+    /// Exact rows of every batch but the last one. By default a batch is the result of one chunk.
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.size.rows = rows;
         self
     }
 
-    /// Arrow bytes of a batch, about. Together with `batch_rows` the smaller one counts.
+    /// Approximate Arrow bytes of a batch. Together with `batch_rows` the smaller limit applies.
     pub fn batch_bytes(mut self, bytes: Option<usize>) -> Self {
         self.size.bytes = bytes;
         self
     }
 
-    /// Takes the records that were left out or changed, in the order of the input, on the thread
-    /// that reads the batches. Without it they are only counted.
+    /// Called with the records that were skipped or changed, in the order of the input, on the
+    /// thread that reads the batches. Without it they are only counted.
     pub fn on_reject(mut self, take: impl FnMut(Reject) + Send + 'static) -> Self {
         self.on_reject = Some(Box::new(take));
         self
     }
 
-    /// What to say with an error about a value that does not fit the schema.
+    /// A hint for errors about values that do not match the schema.
     pub fn schema_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
@@ -173,8 +173,8 @@ impl JsonPipeline {
         self
     }
 
-    /// Text in one chunk, in bytes: for tests and tuning; what the engine likes, or
-    /// [`CHUNK_BYTES`], unless told.
+    /// Bytes of text in one chunk: for tests and tuning; the default is that of the engine, or
+    /// [`CHUNK_BYTES`].
     #[doc(hidden)]
     pub fn chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = Some(bytes);
@@ -184,8 +184,8 @@ impl JsonPipeline {
     /// Starts decoding.
     ///
     /// # Errors
-    /// What the engine says of the plan and the options; [`Error::Config`] for sizes of 0.
-    /// Inputs are opened later, so that their errors come with the batches.
+    /// Errors of the engine about the plan and the options; [`Error::Config`] for sizes of 0.
+    /// Inputs are opened later, so their errors are returned with the batches.
     pub fn start(self) -> Result<BatchIter> {
         for (name, size) in [
             ("batch_rows", self.size.rows),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cuts inputs, one after another, into pieces of whole records.
+//! Splits inputs, in order, into pieces of whole records.
 //!
-//! Whole inputs are cut where they lie. Streams are read into buffers: a piece takes the buffer it
-//! is in along, the incomplete record behind it is copied to the next one, and decoders give buffers
-//! back. Everything here is done by one thread at a time.
+//! Inputs in memory are split in place. Streams are read into buffers: a piece owns its buffer, the
+//! incomplete record after it is copied to the next one, and decoders return buffers. Only one
+//! thread at a time runs this.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -53,7 +53,7 @@ impl Piece {
 }
 
 impl Text {
-    /// Memory that the text holds beyond its source, in bytes.
+    /// Memory that the text owns, in bytes.
     pub(crate) fn owned_bytes(&self) -> usize {
         match self {
             Self::Shared(_) => 0,
@@ -62,15 +62,15 @@ impl Text {
     }
 }
 
-/// Buffers that were used and can be used again.
+/// Used buffers for reuse.
 #[derive(Clone, Default)]
 pub(crate) struct Buffers(Arc<Mutex<Vec<Vec<u8>>>>);
 
-/// Buffers kept for later; more are freed.
+/// Maximum number of buffers kept; more are freed.
 const BUFFERS_KEPT: usize = 8;
 
 impl Buffers {
-    /// Takes back the buffer of a piece.
+    /// Keeps the buffer of a piece for reuse.
     pub(crate) fn recycle(&self, piece: Piece) {
         if let Text::Owned(buffer) = piece.text {
             let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,10 +80,10 @@ impl Buffers {
         }
     }
 
-    /// A buffer of `len` bytes, of any value; one that grew far beyond that is not kept.
+    /// A buffer of `len` bytes of any value; one that is much larger is not kept.
     ///
     /// # Errors
-    /// Where the system has no room for it.
+    /// If the system has no memory for it.
     fn take(&self, len: usize) -> Result<Vec<u8>> {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let used = free.pop().filter(|buffer| buffer.capacity() <= len.saturating_mul(2));
@@ -94,16 +94,16 @@ impl Buffers {
     }
 }
 
-/// What a cutter has to know.
+/// The options of a cutter.
 pub(crate) struct CutOptions {
     pub(crate) open: OpenOptions,
-    /// How records follow one another, where the first bytes shall not decide.
+    /// How records are separated; detected from the first bytes if `None`.
     pub(crate) framing: Option<Framing>,
     pub(crate) limits: Limits,
     pub(crate) cancel: Arc<AtomicBool>,
 }
 
-/// Inputs, being cut.
+/// Inputs that are being split.
 pub(crate) struct Cutter {
     origins: VecDeque<Origin>,
     options: CutOptions,
@@ -111,19 +111,19 @@ pub(crate) struct Cutter {
     current: Option<Current>,
     /// Number of sources that were opened.
     opened: u32,
-    /// Whether a source that was cut to its end was an array.
+    /// Whether a completed source was an array.
     saw_array: bool,
-    /// Whether this thread waits for bytes from outside, which nobody can interrupt.
+    /// Whether this thread waits for external bytes, which cannot be interrupted.
     waits: Arc<AtomicBool>,
 }
 
-/// The source that is being cut.
+/// The current source.
 struct Current {
     name: Option<Arc<str>>,
     number: u32,
     reading: Reading,
     framer: Framer,
-    /// Of the first byte that was not cut yet.
+    /// Of the first byte after the pieces so far.
     offset: u64,
     first: bool,
     /// See [`Origin::may_wait`].
@@ -141,7 +141,7 @@ struct Stream {
     buffer: Vec<u8>,
     filled: usize,
     eof: bool,
-    /// Why reading ended; reported when the whole records before it have been cut.
+    /// Why reading ended; reported after the whole records before it.
     error: Option<io::Error>,
 }
 
@@ -158,12 +158,12 @@ impl Cutter {
         }
     }
 
-    /// Whether nothing of the current source was cut yet: what fails now is in its first record.
+    /// Whether there is no piece of the current source yet: an error now is in its first record.
     pub(crate) fn at_start(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.first)
     }
 
-    /// Whether a source that was cut to its end was an array.
+    /// Whether a completed source was an array.
     pub(crate) fn saw_array(&self) -> bool {
         self.saw_array
     }
@@ -200,7 +200,7 @@ impl Cutter {
     }
 }
 
-/// Says that this thread waits for what is outside, as long as `work` runs.
+/// Marks this thread as waiting for external bytes while `work` runs.
 fn waiting<T>(waits: Option<&AtomicBool>, work: impl FnOnce() -> T) -> T {
     let Some(waits) = waits else { return work() };
     waits.store(true, Ordering::SeqCst);
@@ -248,10 +248,10 @@ impl Current {
                         let path = self.name.as_deref().map(PathBuf::from);
                         return Err(Error::Io { path, source });
                     }
-                    // Doubling keeps the work of looking at a long record again in proportion.
+                    // Doubling keeps the cost of scanning a long record again proportional.
                     wanted = have.saturating_mul(2).max(target);
                 }
-                // Over-long lines are not passed over: nobody asked the framer to.
+                // Overlong lines are never skipped: that option of the framer is off.
                 Step::NeedMore | Step::Done | Step::Skipped { .. } => {
                     if let Reading::Whole { .. } = self.reading {
                         count(options, have);
@@ -270,7 +270,7 @@ impl Current {
         }
     }
 
-    /// Makes a piece of what the framer cut.
+    /// Builds a piece from a cut of the framer.
     fn take(
         &mut self,
         cut: Cut,
@@ -306,7 +306,7 @@ impl Current {
     }
 }
 
-/// Counts bytes of whole content as read.
+/// Counts the bytes of content in memory as read.
 fn count(options: &CutOptions, bytes: usize) {
     options.open.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
 }
@@ -336,7 +336,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Gives the buffer away; what is behind the first `consumed` bytes goes on in another one.
+    /// Returns the buffer; the bytes after the first `consumed` are copied to another one.
     fn split(&mut self, consumed: usize, target: usize, buffers: &Buffers) -> Result<Vec<u8>> {
         let rest = &self.buffer[consumed.min(self.filled)..self.filled];
         let mut next = buffers.take(target.max(rest.len()).saturating_add(PADDING_BYTES))?;

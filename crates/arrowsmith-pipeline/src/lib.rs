@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sources to record batches: framing, decoder threads, order, bounded memory.
 //!
-//! This is what joins source → plan → engine → batch. [`JsonPipeline`] reads inputs, cuts them into
-//! chunks of whole records, has them decoded by one thread or several, and gives the batches in the
+//! This joins source → plan → engine → batch. [`JsonPipeline`] reads inputs, splits them into
+//! chunks of whole records, decodes them on one thread or several, and returns the batches in the
 //! order of the input through [`BatchIter`]. [`PushDecoder`] does the same for callers that have
-//! the bytes already and want no threads. [`sample`] infers a schema first. Decoding itself is the
-//! engine's, and nothing here writes batches anywhere. [`parquet`] is the same for Parquet files,
-//! which are cut along row groups and columns.
+//! the bytes already, without threads. [`sample`] infers a schema first. Engines do the decoding;
+//! nothing here writes batches. [`parquet`] is the same for Parquet files, which are split along
+//! row groups and columns.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -58,9 +58,9 @@ pub use progress::Progress;
 pub use push::PushDecoder;
 pub use sample::{Sample, SampleOptions, sample};
 
-/// Length of text that one decoder takes at once, in bytes: large enough that handing it over costs
-/// nothing beside decoding it, small enough that it and its columns stay in a core's second-level
-/// cache or near it.
+/// Bytes of text that one decoder takes at once: large enough that passing it to a thread costs
+/// nothing compared with decoding it, small enough that it and its columns stay in or near a core's
+/// L2 cache.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 #[cfg(test)]

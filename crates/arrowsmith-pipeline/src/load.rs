@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much memory is in flight, and how large the next piece may be so that it stays within the budget.
+//! How much memory is in flight, and how large the next piece may be so that it stays within the
+//! budget.
 //!
-//! What a piece becomes is not known before it is decoded: `{}` a thousand times over can be columns of
-//! any width. So the growth from text to Arrow is learned from the pieces before, and pieces get smaller
-//! where it is large. A piece that becomes more than its share all the same is handed on in parts.
+//! The Arrow size of a piece is not known before it is decoded: `{}` a thousand times can be
+//! columns of any width. So the growth from text to Arrow is learned from earlier pieces, and
+//! pieces get smaller if it is large. A piece that still exceeds its share is passed on in parts.
 
-/// Pieces in flight for each thread, at most: more would only make memory cold.
+/// Maximum pieces in flight per thread: more would only evict caches.
 const PIECES_PER_THREAD: usize = 4;
 
-/// Smallest piece that the budget makes of a larger one, in bytes.
+/// Minimum bytes of a piece that is shortened to fit the budget.
 const PIECE_BYTES_MIN: usize = 64 << 10;
 
-/// Smallest share of a batch, in bytes: what any piece becomes whose columns are no wider than its text
-/// says, while they grow.
+/// Minimum share of a batch, in bytes: enough for any piece whose columns are no wider than its
+/// text, while they grow.
 const SHARE_BYTES_MIN: usize = 16 << 20;
 
 /// How large pieces are, and how much may be in flight.
@@ -20,7 +21,7 @@ const SHARE_BYTES_MIN: usize = 16 << 20;
 pub(crate) struct Budget {
     /// Text of one piece, in bytes.
     pub(crate) piece_bytes: usize,
-    /// Of everything in flight, in bytes.
+    /// Maximum bytes of everything in flight.
     pub(crate) memory_bytes: usize,
     pub(crate) threads: usize,
 }
@@ -42,7 +43,7 @@ pub(crate) struct Load {
     pieces: usize,
     bytes: usize,
     bytes_peak: usize,
-    /// Arrow bytes that came out for every 16 bytes of text, lately.
+    /// Recent Arrow bytes per 16 bytes of text.
     growth_16: usize,
 }
 
@@ -54,7 +55,7 @@ impl Load {
         target.clamp(least, budget.piece_bytes)
     }
 
-    /// The same, if there is room for the piece now. There always is for a single one.
+    /// The same, if there is memory for the piece now; always for a single one.
     pub(crate) fn admit(&self, budget: Budget) -> Option<usize> {
         let target = self.target(budget);
         let bytes = self.bytes.saturating_add(self.grown(target));
@@ -62,37 +63,37 @@ impl Load {
         (fits || self.pieces == 0).then_some(target)
     }
 
-    /// Whether there is room for one more batch of the size of this one.
+    /// Whether there is memory for one more batch of this size.
     pub(crate) fn has_room(&self, budget: Budget, bytes: usize) -> bool {
         self.bytes.saturating_add(bytes) <= budget.memory_bytes
     }
 
-    /// Text, and what it will probably become.
+    /// The bytes of text, and of its expected columns.
     pub(crate) fn grown(&self, text_bytes: usize) -> usize {
         text_bytes.saturating_mul(16 + self.growth_16) / 16
     }
 
-    /// A piece is on its way, for which this many bytes are set aside.
+    /// A piece begins, for which this many bytes are reserved.
     pub(crate) fn begin(&mut self, expected: usize) {
         self.pieces += 1;
         self.bytes += expected;
         self.bytes_peak = self.bytes_peak.max(self.bytes);
     }
 
-    /// It was decoded: this is what it really holds.
+    /// It was decoded, and takes this many bytes.
     pub(crate) fn correct(&mut self, expected: usize, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(expected) + bytes;
         self.bytes_peak = self.bytes_peak.max(self.bytes);
     }
 
-    /// It, or the last part of it, was handed to the consumer.
+    /// It, or a part of it, was returned to the consumer.
     pub(crate) fn finish(&mut self, bytes: usize, last: bool) {
         self.pieces = self.pieces.saturating_sub(usize::from(last));
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// Learns from a piece, or from the part of it that filled a batch. What is too short says more about
-    /// spare capacity than about the data.
+    /// Learns from a piece, or from the part of it that filled a batch. Short pieces are ignored:
+    /// they measure spare capacity rather than data.
     pub(crate) fn learn(&mut self, text_bytes: usize, output_bytes: usize, full: bool) {
         if full || text_bytes >= PIECE_BYTES_MIN / 2 {
             let seen = output_bytes.saturating_mul(16) / text_bytes.max(1);
@@ -100,7 +101,7 @@ impl Load {
         }
     }
 
-    /// Largest number of bytes that was ever in flight.
+    /// Maximum bytes that were in flight.
     #[cfg(test)]
     pub(crate) fn bytes_peak(&self) -> usize {
         self.bytes_peak

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What comes out of the decoder threads, put in order: positions made absolute, rejects handed on, rows
-//! counted, batches brought to size. It runs on the consumer's thread, so that callbacks need no locks.
+//! Restores the order of the decoder threads' outputs: makes positions absolute, passes rejects on,
+//! counts rows, resizes batches. It runs on the consumer's thread, so callbacks need no locks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::Progress;
 use crate::rebatch::Rebatch;
 use crate::work::Output;
 
-/// Takes rejects in the order of the input.
+/// Receives rejects in the order of the input.
 pub(crate) type OnReject = Box<dyn FnMut(Reject) + Send>;
 
 /// Outputs in, batches out.
@@ -64,7 +64,7 @@ impl Assembler {
         self.late.as_deref()
     }
 
-    /// Takes the output that follows in order.
+    /// Adds the next output in order.
     pub(crate) fn push(&mut self, output: Output) {
         if output.first {
             self.records = 0;
@@ -107,13 +107,13 @@ impl Assembler {
         self.lines += output.report.lines + output.lines_after;
     }
 
-    /// Nothing follows but this error.
+    /// Ends with this error.
     pub(crate) fn fail(&mut self, error: Error) {
         self.error.get_or_insert(error);
         self.ended = true;
     }
 
-    /// Nothing follows.
+    /// Ends.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }
@@ -140,7 +140,8 @@ impl Assembler {
         }
     }
 
-    /// Adds what only the order tells: what came before, and whether the schema was a guess.
+    /// Adds what is known only here: the position of earlier pieces, and whether the schema was
+    /// inferred.
     fn complete(&self, error: &mut DataError) {
         error.position.record += self.records;
         error.position.line += self.lines;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a pipeline's bytes come from: inputs that it opens itself, or sources that are open already.
+//! The inputs of a pipeline: those that it opens itself, or sources that are open already.
 
 use std::sync::Arc;
 
 use arrowsmith_core::Result;
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
-/// One input of a pipeline. Inputs are opened when it is their turn, so that thousands of files need
-/// one descriptor; sampling leaves behind streams that are open and start with what was looked at.
+/// One input of a pipeline. Inputs are opened in turn, so that thousands of files need one
+/// descriptor; after sampling, streams are open already and start with the sampled bytes.
 #[derive(Debug)]
 pub struct Origin(Kind);
 
@@ -49,8 +49,7 @@ impl Origin {
         }
     }
 
-    /// Whether opening or reading it may wait for something outside of this process: not for bytes
-    /// in memory.
+    /// Whether opening or reading it may block: not for bytes in memory.
     pub(crate) fn may_wait(&self) -> bool {
         !matches!(
             &self.0,

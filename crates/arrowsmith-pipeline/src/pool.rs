@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decoder threads: each takes the next piece, decodes it, and lays the output down under its number; the
-//! consumer takes them up in order.
+//! Decoder threads: each takes the next piece, decodes it, and stores the output under its number;
+//! the consumer takes outputs in order.
 //!
-//! There is one lock, held for moments only. The cutter is handed from thread to thread, so that
-//! reading and framing run beside decoding without a thread of their own. Memory is bounded by admission: no
-//! piece is cut while what is in flight, and what the next piece will probably become, is more than the
-//! budget; a consumer that does not read thus stops everybody. A piece that becomes far more than was
-//! expected is laid down in parts, with the same bound; only that whose turn it is may always go on, and only
-//! then is a record decoded that takes more than a batch by itself: there is one of them at a time.
+//! There is one lock, held for moments only. The cutter is passed from thread to thread, so that
+//! reading and framing run concurrently with decoding without a thread of their own. Memory is
+//! bounded by admission: no piece is cut while the bytes in flight, and those expected of the next
+//! piece, exceed the budget; so a consumer that does not read stops all threads. A piece that
+//! becomes much larger than expected is stored in parts, with the same limit; only the piece that
+//! is next in order may always continue, and only then is a record decoded that takes more than a
+//! batch by itself: one at a time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -26,11 +27,11 @@ use crate::work::{Output, Worker, guarded};
 const CANCEL_POLL: Duration = Duration::from_millis(20);
 
 struct State {
-    /// Away while somebody cuts.
+    /// `None` while a thread uses it.
     cutter: Option<Cutter>,
-    /// Outputs with the bytes that they hold, by number: the parts of each that are there.
+    /// Outputs with their bytes, by number: the parts of each that are complete.
     ready: BTreeMap<u64, VecDeque<(Output, usize)>>,
-    /// Number of the next piece to be cut, and of the next to be consumed.
+    /// Numbers of the next piece to be cut, and of the next to be consumed.
     next_cut: u64,
     next_out: u64,
     /// No output has this number or a higher one.
@@ -53,7 +54,7 @@ impl State {
         self.ready.entry(number).or_default().push_back((output, bytes));
     }
 
-    /// The next output in order, if it is there.
+    /// The next output in order, if it is complete.
     fn take_up(&mut self) -> Option<Output> {
         let parts = self.ready.get_mut(&self.next_out)?;
         let (output, bytes) = parts.pop_front()?;
@@ -66,7 +67,7 @@ impl State {
         Some(output)
     }
 
-    /// Whether nobody will want what comes of piece `number`.
+    /// Whether the output of piece `number` is no longer needed.
     fn is_over(&self, number: u64) -> bool {
         self.stop || self.end.is_some_and(|end| end <= number)
     }
@@ -76,7 +77,7 @@ impl State {
         number == self.next_out && self.ready.get(&number).is_none_or(VecDeque::is_empty)
     }
 
-    /// Whether one more part of piece `number`, like that of so many bytes, may be decoded now.
+    /// Whether one more part of piece `number`, of about this many bytes, may be decoded now.
     fn may_go_on(&self, number: u64, budget: Budget, bytes: usize) -> bool {
         self.is_waited_for(number) || self.load.has_room(budget, bytes)
     }
@@ -95,7 +96,8 @@ impl Shared {
     }
 }
 
-/// Running decoder threads. Dropping it stops them and waits for them, unless one hangs in a read.
+/// Running decoder threads. Dropping it stops them and waits for them, except for one that blocks
+/// in a read.
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -251,7 +253,8 @@ fn decode_all(shared: &Shared, mut worker: Worker) {
     }
 }
 
-/// Decodes piece `number`, for which `expected` bytes are set aside, and lays down what comes of it.
+/// Decodes piece `number`, for which `expected` bytes are set aside, and lays down what comes of
+/// it.
 fn decode_parts(
     shared: &Shared,
     worker: &mut Worker,

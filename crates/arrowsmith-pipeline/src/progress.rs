@@ -17,12 +17,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Bytes read so far, as they are stored: of compressed input the compressed ones.
+    /// Bytes read so far, as stored: compressed bytes of compressed input.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// What [`Progress::bytes`] will be at the end, where that is known: not for standard input.
+    /// The final value of [`Progress::bytes`], if known: not for standard input.
     pub fn bytes_total(&self) -> Option<u64> {
         self.bytes_total
     }
@@ -32,18 +32,18 @@ impl Progress {
         self.rows.load(Ordering::Relaxed)
     }
 
-    /// Counts rows of a reader that is no pipeline.
+    /// Counts rows of a reader that is not a pipeline.
     pub fn add_rows(&self, rows: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Records so far that were left out, or in which something became null.
+    /// Records so far that were skipped, or in which a value became null.
     pub fn rejects(&self) -> u64 {
         self.rejects.load(Ordering::Relaxed)
     }
 
-    /// Values so far that were left out because the schema has no such key, and the first of these keys.
-    /// Engines that do not count them say 0.
+    /// Values so far that were skipped because the schema has no such key, and the first of these
+    /// keys; 0 for engines that do not count them.
     pub fn left_out(&self) -> (u64, Option<&str>) {
         let key = self.left_out_key.get().map(String::as_str);
         (self.left_out.load(Ordering::Relaxed), key)

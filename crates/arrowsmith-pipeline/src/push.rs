@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The push face: bytes in whatever portions they come, batches out when the caller wants them.
+//! The push decoder: bytes in any portions, batches when the caller requests them.
 //!
-//! For services that own their loop: there are no threads and no I/O here. What is held is the
-//! batch under construction, which the caller bounds by looking at [`PushDecoder::rows`], and an
-//! incomplete record.
+//! For services that own their loop: there are no threads and no I/O here. It holds the batch under
+//! construction, which the caller limits by checking [`PushDecoder::rows`], and an incomplete
+//! record.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl PushDecoder {
     /// Sets `plan` up on `engine`.
     ///
     /// # Errors
-    /// What the engine says of the plan and the options.
+    /// Errors of the engine about the plan and the options.
     pub fn new(plan: &Arc<Plan>, engine: &dyn Engine, options: &DecodeOptions) -> Result<Self> {
         Ok(Self {
             decoder: engine.decoder(plan, options)?,
@@ -75,14 +75,14 @@ impl PushDecoder {
         })
     }
 
-    /// How records follow one another, so that the first bytes need not decide.
+    /// How records are separated, instead of detecting it from the first bytes.
     pub fn with_framing(mut self, framing: Framing) -> Self {
         self.framing = Some(framing);
         self.begin();
         self
     }
 
-    /// What positions in errors call the source.
+    /// The name of the source in errors.
     pub fn with_source(mut self, name: impl AsRef<str>) -> Self {
         self.position.source = Some(Arc::from(name.as_ref()));
         self.begin();
@@ -92,8 +92,8 @@ impl PushDecoder {
     /// Takes the next bytes and decodes the records that are complete; the rest is kept.
     ///
     /// # Errors
-    /// As [`Decoder::decode`]. The rows before the record at fault stay in the batch and
-    /// [`PushDecoder::flush`] gives them; nothing more can be fed.
+    /// As [`Decoder::decode`]. The rows before the invalid record stay in the batch, which
+    /// [`PushDecoder::flush`] returns; no more bytes can be fed.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Report> {
         self.guarded(|this| {
             let mut report = Report::default();
@@ -106,7 +106,7 @@ impl PushDecoder {
         })
     }
 
-    /// Decodes what is left: the source ends here. What is fed next is the start of another one.
+    /// Decodes the rest: the source ends here. The next bytes are the start of another one.
     ///
     /// # Errors
     /// As [`PushDecoder::feed`]; a record that is incomplete now is `truncated`.
@@ -120,7 +120,7 @@ impl PushDecoder {
         })
     }
 
-    /// Ends the batch and hands it over; `None` when it has no rows. Incomplete records stay.
+    /// Ends the batch and returns it; `None` if it has no rows. Incomplete records stay.
     ///
     /// # Errors
     /// As [`Decoder::flush`].
@@ -133,7 +133,7 @@ impl PushDecoder {
         self.decoder.rows()
     }
 
-    /// Bytes of an incomplete record that are kept.
+    /// Buffered bytes of an incomplete record.
     pub fn pending_bytes(&self) -> usize {
         self.filled
     }
@@ -205,7 +205,7 @@ impl PushDecoder {
         Ok(())
     }
 
-    /// An error of the framer, which counts from the last cut, with its place in the source.
+    /// An error of the framer, which counts from the last cut, with its position in the source.
     fn placed(&self, mut error: Error) -> Error {
         if let Error::Data(data) = &mut error {
             data.position.record += self.position.record;

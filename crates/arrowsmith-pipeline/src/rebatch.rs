@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Batches of a given size out of batches of any size, in order.
 //!
-//! A batch is cut without copying; only one that is put together from several is copied.
+//! Slicing a batch does not copy; only a batch of several parts is copied.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,16 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::Result;
 
-/// The sizes asked for; without any, batches pass as they come.
+/// The requested sizes; without any, batches are passed unchanged.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct BatchSize {
-    /// Exactly this many rows a batch, the last one aside.
+    /// Exactly this many rows per batch, except for the last one.
     pub(crate) rows: Option<usize>,
-    /// About this many bytes of Arrow data a batch.
+    /// About this many bytes of Arrow data per batch.
     pub(crate) bytes: Option<usize>,
 }
 
-/// Batches that wait to be of the size asked for.
+/// Batches that wait until they have the requested size.
 pub(crate) struct Rebatch {
     schema: SchemaRef,
     size: BatchSize,
@@ -70,7 +70,7 @@ impl Rebatch {
         }))
     }
 
-    /// Rows of the next batch; `None` when batches pass as they are.
+    /// Rows of the next batch; `None` if batches are passed unchanged.
     fn goal(&self) -> Option<usize> {
         let by_bytes = self.size.bytes.map(|bytes| {
             let row_bytes = (self.bytes / self.rows.max(1)).max(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Looks at the first records of the inputs, infers a schema, and leaves the inputs as they were.
+//! Samples the first records of the inputs, infers a schema, and rewinds the inputs.
 //!
-//! What can be opened twice (files, memory) is. What cannot (standard input, readers) is remembered
-//! as far as it was read, and comes again in front of the rest.
+//! Inputs that can be opened twice (files, memory) are. Of others (standard input, readers) the
+//! sampled bytes are kept, and read again before the rest.
 
 use std::io::{self, Cursor, Read};
 use std::sync::atomic::AtomicBool;
@@ -17,21 +17,21 @@ use crate::Origin;
 use crate::cut::{Buffers, CutOptions, Cutter};
 use crate::work::{guarded, padded};
 
-/// How much is looked at, and what is made of it.
+/// Options of sampling.
 #[derive(Debug, Clone)]
 pub struct SampleOptions {
-    /// Records, at most; `None` looks at all of the input, which for standard input means holding
-    /// all of it in memory. Default 10,000.
+    /// Maximum records; `None` samples all of the input, which for standard input means holding it
+    /// in memory. Default 10,000.
     pub records_max: Option<u64>,
-    /// Bytes of text, at most, unless all of the input is looked at. Default 16 MiB.
+    /// Maximum bytes of text, unless all of the input is sampled. Default 16 MiB.
     pub bytes_max: u64,
-    /// How records follow one another, where the first bytes shall not decide.
+    /// How records are separated; detected from the first bytes if `None`.
     pub framing: Option<Framing>,
     /// How inputs are opened.
     pub open: OpenOptions,
-    /// Bounds on what input may ask for.
+    /// Limits on what input may require.
     pub limits: Limits,
-    /// What types are made of values. Its own `records_max` and `limits` are not used: those here are.
+    /// How types are inferred. Its `records_max` and `limits` are ignored in favour of these.
     pub infer: InferOptions,
     /// Stops the sampling once it is true.
     pub cancel: Arc<AtomicBool>,
@@ -51,30 +51,30 @@ impl Default for SampleOptions {
     }
 }
 
-/// What was found.
+/// The result of sampling.
 #[derive(Debug)]
 pub struct Sample {
-    /// A schema that every record of the sample fits.
+    /// A schema that every sampled record matches.
     pub schema: SchemaRef,
     /// The inputs, all of them, from their start.
     pub origins: Vec<Origin>,
-    /// Records that were looked at.
+    /// Sampled records.
     pub records: u64,
-    /// Whether that was all of the input.
+    /// Whether they are all of the input.
     pub complete: bool,
-    /// The record at which it ended early because it is no JSON. Decoding says more about it.
+    /// The malformed record at which sampling stopped. Decoding reports the details.
     pub fault: Option<Error>,
     /// What was inferred so far, for a schema that grows.
     pub(crate) inferrer: Inferrer,
 }
 
-/// Text that is looked at in one go, in bytes.
+/// Bytes of text that are sampled at once.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Infers the schema of `inputs` from their first records.
 ///
 /// # Errors
-/// What reading the inputs gives, and bad JSON where there is no good record before it.
+/// Errors of reading the inputs, and malformed JSON if no valid record precedes it.
 pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     let mut infer = options.infer.clone();
     infer.records_max = options.records_max;
@@ -103,7 +103,7 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     let Sampler { inferrer, complete, fault, empty_array, first, .. } = sampler;
     let records = inferrer.records();
     let schema = match records {
-        // An array says that it is empty; no text at all says nothing.
+        // An empty array is a valid input; no text at all is not.
         0 if empty_array => Schema::empty(),
         0 => return Err(nothing(first)),
         _ => inferrer.clone().finish()?,
@@ -144,9 +144,9 @@ impl Sampler<'_> {
             })
     }
 
-    /// Looks at an input, and gives it back as it was.
+    /// Samples an input, and returns it rewound.
     fn input(&mut self, input: Input) -> Result<Origin> {
-        // What is opened once more must not be counted twice.
+        // An input that is opened again must not be counted twice.
         let uncounted = OpenOptions { bytes_read: Arc::default(), ..self.options.open.clone() };
         match input.again() {
             Some(again) => {
@@ -173,7 +173,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Shows records to the inferrer until it has seen enough.
+    /// Passes records to the inferrer until it has enough.
     fn look(&mut self, origin: Origin, open: OpenOptions) -> Result<()> {
         let options = CutOptions {
             open,
@@ -215,7 +215,7 @@ impl Sampler<'_> {
     }
 }
 
-/// Whether it is the record's text that is at fault, and not how much a schema would take.
+/// Whether the record is malformed, rather than a limit exceeded.
 fn is_no_json(error: &Error) -> bool {
     error.as_data().is_some_and(|data| data.kind != ErrorKind::Limit)
 }
@@ -224,7 +224,7 @@ fn newlines(text: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', text).count() as u64
 }
 
-/// A reader that remembers what was read.
+/// A reader that keeps what was read.
 #[derive(Clone)]
 struct Tape(Arc<Mutex<Recording>>);
 

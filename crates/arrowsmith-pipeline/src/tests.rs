@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! However inputs are cut, read and spread over threads, what comes out is the same.
+//! The result does not depend on how inputs are split, read and distributed over threads.
 
 mod bounds;
 mod equal;
@@ -84,7 +84,7 @@ fn rows(batches: BatchIter) -> RecordBatch {
     rows
 }
 
-/// A reader that gives at most `portion` bytes at once, and ends as told.
+/// A reader that returns at most `portion` bytes at once, and ends as configured.
 struct Drip {
     text: io::Cursor<Vec<u8>>,
     portion: usize,

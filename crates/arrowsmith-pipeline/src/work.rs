@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What one decoder thread does: a piece of text in, what became of it out.
+//! The work of one decoder thread: a piece of text in, its output out.
 
 use std::any::Any;
 use std::io;
@@ -14,13 +14,13 @@ use arrowsmith_core::{
 use crate::cut::{Piece, Text};
 use crate::grow::Grower;
 
-/// A decoder and its scratch memory: one a thread, used for every piece that the thread gets.
+/// A decoder and its scratch memory: one per thread, used for all of its pieces.
 pub(crate) struct Worker {
     decoder: Box<dyn Decoder>,
     scratch: Vec<u8>,
-    /// Records that may be decoded at once, where the engine does not look at memory itself.
+    /// Maximum records that are decoded at once, if the engine does not limit memory itself.
     records_max: usize,
-    /// About so many bytes are a batch.
+    /// About this many bytes fill a batch.
     batch_bytes: usize,
     /// Whether a record is decoded that takes more by itself.
     oversize: bool,
@@ -28,31 +28,31 @@ pub(crate) struct Worker {
     grower: Option<Box<Grower>>,
 }
 
-/// What became of one piece, or of a part of it that made a batch. Positions count records and lines from
-/// the start of the part: what came before it is known to the one who puts pieces in order.
+/// The output of one piece, or of a part of it that filled a batch. Positions count records and
+/// lines from the start of the part; the consumer, which restores the order, adds the earlier ones.
 #[derive(Default)]
 pub(crate) struct Output {
-    /// Where the next part of the piece begins, if there is one.
+    /// Start of the next part of the piece, if there is one.
     pub(crate) next: Option<usize>,
     pub(crate) batches: Vec<RecordBatch>,
     pub(crate) report: Report,
     pub(crate) error: Option<Error>,
-    /// Whether a source starts here, so that records and lines are counted anew.
+    /// Whether a source starts here, so that records and lines are counted from zero.
     pub(crate) first: bool,
     /// The first value that made the schema grow.
     pub(crate) late: Option<Box<DataError>>,
     /// Whether nothing was decoded: the next record takes more than a batch by itself.
     pub(crate) oversize: bool,
-    /// Line ends that the framer left out, before and after the piece.
+    /// Line ends that the framer skipped, before and after the piece.
     pub(crate) lines_before: u64,
     pub(crate) lines_after: u64,
 }
 
-/// Memory of a reject beside its text, in bytes, roughly: its strings are short.
+/// Approximate bytes of a reject besides its text: its strings are short.
 const REJECT_BYTES: usize = 256;
 
 impl Output {
-    /// The end of everything.
+    /// The output that ends the pipeline with an error.
     pub(crate) fn failed(error: Error) -> Self {
         Self { error: Some(error), ..Self::default() }
     }
@@ -66,8 +66,8 @@ impl Output {
 }
 
 impl Worker {
-    /// A worker whose batches take about so many bytes at most, rows being as wide as `row_bytes` at
-    /// least. It decodes records of any size.
+    /// A worker whose batches take about `batch_bytes` bytes at most, with rows of at least
+    /// `row_bytes`. It decodes records of any size.
     pub(crate) fn new(decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
         let (scratch, oversize) = (Vec::new(), true);
         let mut worker =
@@ -123,7 +123,7 @@ impl Worker {
         output
     }
 
-    /// Decodes a piece from byte `from` on, as far as one batch goes. The rows before an error are kept; a
+    /// Decodes a piece from byte `from` on, up to one batch. The rows before an error are kept; a
     /// panic of the engine is an error too, after which this worker must not be used again.
     pub(crate) fn run(&mut self, piece: &Piece, from: usize) -> Output {
         let decode = || match self.grower.take() {
@@ -164,7 +164,7 @@ impl Worker {
         }
         let read = from + len.saturating_sub(report.unread);
         let oversize = error.is_none() && len > 0 && report.unread == len;
-        // A part without records would come again and again.
+        // A part without records would repeat endlessly.
         let next = (error.is_none() && read < piece.len && read > from).then_some(read);
         if oversize {
             return Output { next: Some(from), oversize, ..Output::default() };
@@ -186,16 +186,16 @@ impl Worker {
     }
 }
 
-/// Length of the first `most` records of a text, if it is lines; else of all of it.
+/// Length of the first `most` records of a text of lines; of other framings of all of it.
 fn records(text: &[u8], framing: Framing, most: usize) -> usize {
-    // A record and its line end are two bytes at least.
+    // A record and its line end have at least two bytes.
     if framing != Framing::Lines || text.len() / 2 <= most {
         return text.len();
     }
     memchr::memchr_iter(b'\n', text).nth(most - 1).map_or(text.len(), |at| at + 1)
 }
 
-/// The piece with readable bytes behind it: in place, except at the end of a mapped file.
+/// The piece with readable padding after it: in place, except at the end of a mapped file.
 pub(crate) fn padded<'a>(piece: &'a Piece, scratch: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     let all = match &piece.text {
         Text::Shared(owner) => (**owner).as_ref(),
@@ -212,7 +212,7 @@ pub(crate) fn padded<'a>(piece: &'a Piece, scratch: &'a mut Vec<u8>) -> Result<&
     Ok(scratch)
 }
 
-/// Runs `work`; a panic becomes an error, and so does memory that was refused.
+/// Runs `work`; a panic, or refused memory, becomes an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let panic = match Refused::caught(panic) {

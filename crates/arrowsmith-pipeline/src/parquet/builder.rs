@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a Parquet pipeline is made of, and its start.
+//! The builder of a Parquet pipeline, and its start.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use super::prepare::{Prepared, Request};
 use super::run::{ParquetBatches, Parts};
 use super::schedule::Schedule;
 
-/// Rows of a batch: a column of 8-byte values is 1 MiB then, which stays near the core.
+/// Rows of a batch: a column of 8-byte values is then 1 MiB, which stays in the core's cache.
 const BATCH_ROWS: usize = 128 << 10;
 
-/// Rows of a batch of a very wide table, at least.
+/// Minimum rows of a batch of a very wide table.
 const BATCH_ROWS_MIN: usize = 1 << 10;
 
-/// A pipeline that is being put together: files, what is read of them, a condition.
+/// The builder of a Parquet pipeline: files, columns, a condition.
 #[derive(Default)]
 pub struct ParquetPipeline {
     files: Vec<DataFile>,
@@ -93,7 +93,7 @@ impl ParquetPipeline {
         self
     }
 
-    /// Rows, at most.
+    /// Maximum number of rows.
     #[must_use]
     pub fn limit(mut self, rows: Option<u64>) -> Self {
         self.limit = rows;
@@ -108,23 +108,23 @@ impl ParquetPipeline {
         self
     }
 
-    /// Rows of a batch, at most: batches end with row groups, and a condition makes them shorter.
-    /// Without it 131072, or fewer where rows are long.
+    /// Maximum rows of a batch: batches end with row groups, and a condition makes them shorter.
+    /// The default is 131072, or fewer for long rows.
     #[must_use]
     pub fn batch_rows(mut self, rows: Option<usize>) -> Self {
         self.batch_rows = rows;
         self
     }
 
-    /// What decodes: each column by the first engine of the chain that does not decline it.
+    /// The engines: each column is decoded by the first one of the chain that does not decline it.
     #[must_use]
     pub fn engine(mut self, engine: impl Into<Chain>) -> Self {
         self.engine = engine.into();
         self
     }
 
-    /// Bounds on what files may ask for; `memory_bytes_max` bounds what is decoded and not taken
-    /// yet, beyond the batch that is next.
+    /// Limits on what files may require; `memory_bytes_max` limits the decoded data that waits,
+    /// besides the next batch.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -141,8 +141,8 @@ impl ParquetPipeline {
     /// Opens the first file and starts decoding.
     ///
     /// # Errors
-    /// [`Error::Config`] for options that make no sense or columns that are not there, and whatever
-    /// opening the first file gives. Errors of the others come with the batches.
+    /// [`Error::Config`] for invalid options or missing columns, and errors of the first file.
+    /// Errors of the others are returned with the batches.
     pub fn start(self) -> Result<ParquetBatches> {
         if self.batch_rows == Some(0) {
             return Err(Error::Config("batch_rows must be at least 1".to_owned()));
@@ -195,7 +195,7 @@ impl ParquetPipeline {
     }
 }
 
-/// Rows whose columns take a small part of the memory that there is.
+/// Rows whose columns take a small part of the memory limit.
 fn batch_rows(first: &Prepared, memory: usize) -> usize {
     let file = &first.opened.file;
     let mut rows = 0_usize;
@@ -208,14 +208,14 @@ fn batch_rows(first: &Prepared, memory: usize) -> usize {
             bytes = bytes.saturating_add(usize::try_from(uncompressed).unwrap_or(0));
         }
     }
-    // What is stored may be next to nothing: a column of nulls takes up its width nevertheless.
+    // The stored size may be tiny: a column of nulls still takes its width in memory.
     let fields = first.schema.fields().iter();
     let width = fields.fold(0_usize, |sum, field| sum.saturating_add(row_bytes(field.data_type())));
     let row_bytes = (bytes / rows.max(1)).max(width).max(1);
     (memory / 4 / row_bytes).clamp(BATCH_ROWS_MIN, BATCH_ROWS)
 }
 
-/// Stored bytes that will be read. With a condition or a limit nobody knows.
+/// Stored bytes that will be read; unknown with a condition or a limit.
 fn bytes_total(
     first: &Prepared,
     request: &Request,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The portions of all files, in order.
 //!
-//! Files are opened when it is their turn. Row groups that cannot match are left out; a large one is cut
-//! along its rows where there would be too few columns for all threads.
+//! Files are opened in turn. Row groups that cannot match are skipped; a large one is split along
+//! its rows if it has too few columns for all threads.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,21 +14,20 @@ use arrowsmith_source::DataFile;
 use super::portion::Portion;
 use super::prepare::{Condition, Prepared, Request};
 
-/// Rows of a part of a row group, at least: less is not worth a dictionary that is read twice.
+/// Minimum rows of a part of a row group: fewer do not pay for reading the dictionary twice.
 const PART_ROWS_MIN: usize = 256 << 10;
 
-/// Rows of a part at most, where an index says at which page it begins: what threads are ahead of the
-/// consumer by stays in the cache, and its memory is used again.
+/// Maximum rows of a part, if an index gives the page where it begins: then the data that threads
+/// decode ahead stays in the cache, and its memory is reused.
 const PART_ROWS_MAX: usize = 512 << 10;
 
-/// Bytes of a column in a part at least: four pages, as most writers make them.
+/// Minimum bytes of a column in a part: four pages, as most writers make them.
 const PART_BYTES_MIN: usize = 4 << 20;
 
-/// Rows of a part for which a bit each may be kept: where there is a condition, or a selection with gaps.
+/// Maximum rows of a part with a bitmap of rows: for a condition, or a selection with gaps.
 const MASK_ROWS_MAX: usize = 64 << 20;
 
-/// A row group that is handed out in parts, each when it is asked for: what the file says of its rows is no more
-/// than that.
+/// A row group that is split lazily into parts: the number of rows in the file is untrusted.
 struct Parts {
     file: Arc<Prepared>,
     row_group: usize,
@@ -46,15 +45,15 @@ pub(crate) struct Cursor {
     file: Option<Arc<Prepared>>,
     /// The first file, which was opened for its schema.
     first: Arc<Prepared>,
-    /// Row groups of the file that are still to come.
+    /// Remaining row groups of the file.
     row_groups: VecDeque<usize>,
-    /// The row group that is being cut.
+    /// The row group that is being split.
     parts: Option<Parts>,
     threads: usize,
     batch_rows: usize,
-    /// Rows of the row groups that came before.
+    /// Rows of earlier row groups.
     rows_before: usize,
-    /// Rows that may still be asked for; only kept where there is no condition.
+    /// Rows left of the limit; only without a condition.
     rows_left: Option<u64>,
 }
 
@@ -127,8 +126,8 @@ impl Cursor {
         }
     }
 
-    /// Begins with a row group, which is cut so that there is work for every thread, and so that what is kept
-    /// for its rows is bounded.
+    /// Starts a row group, which is split so that there is work for every thread, and so that the
+    /// memory per row is bounded.
     fn cut(
         &mut self,
         file: &Arc<Prepared>,
@@ -155,13 +154,13 @@ impl Cursor {
             Some(Parts { file, row_group, selection, rows, part_rows: part_rows.max(1), from: 0 });
     }
 
-    /// The next part of the row group that was begun with.
+    /// The next part of the current row group.
     fn part(&mut self) -> Option<Portion> {
         let parts = self.parts.as_mut()?;
         let ranges = parts.selection.ranges();
         let next = ranges.partition_point(|range| range.end <= parts.from);
         if let Some(next) = ranges.get(next) {
-            // No walk through parts without a row.
+            // Skips parts without a row.
             let gap = next.start.saturating_sub(parts.from);
             let from = parts.from + gap / parts.part_rows * parts.part_rows;
             let to = parts.rows.min(from.saturating_add(parts.part_rows));
@@ -179,7 +178,7 @@ impl Cursor {
         None
     }
 
-    /// The portion without the rows that nobody asks for any more.
+    /// The portion without the rows beyond the limit.
     fn limited(&mut self, mut portion: Portion) -> Portion {
         let Some(left) = &mut self.rows_left else { return portion };
         let rows = portion.selection.rows();
@@ -197,7 +196,7 @@ impl Cursor {
         portion
     }
 
-    /// Checks that the row groups that were asked for are there.
+    /// Checks that the requested row groups exist.
     pub(crate) fn check(request: &Request, first: &Prepared) -> Result<()> {
         let Some(wanted) = &request.row_groups else { return Ok(()) };
         if request.many {
@@ -214,8 +213,9 @@ impl Cursor {
     }
 }
 
-/// Rows of a part of a row group at most: all, unless an index says where pages are, and enough for some pages
-/// of each column, since a part that begins within a page decodes what is before it for nothing.
+/// Maximum rows of a part of a row group: all, unless an index locates the pages, and enough for
+/// some pages of each column, since a part that begins within a page decodes the rows before it in
+/// vain.
 fn most_rows(file: &Prepared, row_group: usize, rows: usize) -> usize {
     let mut most = PART_ROWS_MAX;
     for leaf in file.plan().leaves() {

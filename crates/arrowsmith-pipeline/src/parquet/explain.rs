@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who decodes what, and why: for people who wonder about speed, and for the summary line.
+//! Which engine decodes what, and why: for `--explain`, and for the summary line.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ pub struct ColumnNote {
     pub name: String,
     /// Its Arrow type.
     pub data_type: String,
-    /// What gives its values.
+    /// The source of its values.
     pub by: ColumnSource,
 }
 
-/// What gives the values of a column.
+/// The source of a column's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
     /// The file does not have it: nulls.
     Missing,
     /// The names of the folders around the file.
     Folders,
-    /// An engine, with who declined before it.
+    /// An engine, with those that declined before it.
     Engine(Decision),
 }
 
@@ -37,14 +37,14 @@ impl fmt::Display for ColumnSource {
     }
 }
 
-/// What a pipeline is going to do, by its first file.
+/// What a pipeline will do, by its first file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     /// The columns of the batches.
     pub columns: Vec<ColumnNote>,
-    /// The plan as text: a line for each part of each column.
+    /// The plan as text: one line for each part of each column.
     pub plan: String,
-    /// The condition, as it is understood.
+    /// The parsed condition.
     pub filter: Option<String>,
     /// Row groups of the first file, and how many of them its metadata does not rule out.
     pub row_groups: (usize, usize),
@@ -53,12 +53,12 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Columns that another engine decodes than the one that was asked for.
+    /// The number of columns that another engine than the requested one decodes.
     pub fn fall_backs(&self) -> usize {
         self.declined().count()
     }
 
-    /// Columns that the engine that was asked for declined: who decodes them, and why.
+    /// Columns that the requested engine declined: which engine decodes them, and why.
     pub fn declined(&self) -> impl Iterator<Item = (&str, &Decision)> {
         self.columns.iter().filter_map(|column| match &column.by {
             ColumnSource::Engine(decision) if !decision.declined.is_empty() => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One column of a portion: its batches one after another, from whichever engine decodes it.
+//! One column of a portion: its batches in order, from the engine that decodes it.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_engine::ColumnDecoder;
 use arrowsmith_parquet::row_bytes;
 
-/// What gives the values.
+/// The source of the values.
 pub(crate) enum Stream {
     /// An engine.
     Decoder(Box<dyn ColumnDecoder>),
     /// A column that the file does not have.
     Null(DataType),
-    /// A value that is the same in every row: an array of one.
+    /// A constant: an array of one row.
     Constant(ArrayRef),
 }
 
 impl Stream {
-    /// The next rows: `rows`, or as many as are left, or fewer, at least one, where they would take
-    /// up much more than `bytes_max` bytes.
+    /// The next `rows` rows, or those that are left; fewer, at least one, if they would take up
+    /// much more than `bytes_max` bytes.
     pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
         match self {
             Self::Decoder(decoder) => decoder.next_within(rows, bytes_max),
@@ -44,10 +44,10 @@ impl Stream {
     }
 }
 
-/// Bytes of a row of a column that the file does not have: a row has to fit, within reason.
+/// Maximum bytes of a row of a column that the file does not have.
 const ROW_BYTES_MAX: usize = 64 << 20;
 
-/// Rows of a width that fit.
+/// Rows of a width that fit into `bytes_max`.
 fn fitting(rows: usize, width: usize, bytes_max: usize) -> Result<usize> {
     if width > bytes_max.saturating_mul(4).max(ROW_BYTES_MAX) {
         let message = format!("a row of {width} bytes, memory_bytes_max allows {bytes_max}");
@@ -61,14 +61,14 @@ pub(crate) struct FieldTask {
     stream: Stream,
     /// The type that the batches have, if the file has another.
     cast_to: Option<DataType>,
-    /// Which of the decoded rows stay; none: all.
+    /// Which of the decoded rows stay; `None`: all.
     mask: Option<BooleanBuffer>,
     rows_done: usize,
-    /// What is decoded and too large to be cast at once.
+    /// Decoded rows that are too large to be cast at once.
     pending: Option<ArrayRef>,
-    /// Stored bytes of the column that are not counted as read yet.
+    /// Stored bytes of the column that are not yet counted as read.
     pub(crate) bytes_stored: u64,
-    /// The part of all columns' memory that is usually this one's.
+    /// The usual share of this column in the memory of all columns.
     pub(crate) weight: u64,
 }
 
@@ -84,8 +84,8 @@ impl FieldTask {
         Self { stream, cast_to, mask, rows_done: 0, pending: None, bytes_stored, weight: 0 }
     }
 
-    /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask takes
-    /// out; and how many they were before.
+    /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask
+    /// removes; and their number before that.
     pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<(ArrayRef, usize)> {
         let array = match self.pending.take() {
             Some(array) => array,
@@ -112,7 +112,7 @@ impl FieldTask {
     }
 }
 
-/// Rows of an array that may be cast at once: a dictionary becomes longer than it was.
+/// Rows of an array that may be cast at once: a dictionary grows.
 fn rows_to_cast(array: &ArrayRef, to: &DataType, bytes_max: usize) -> usize {
     let rows = array.len();
     let Some(dictionary) = array.as_any_dictionary_opt() else { return rows };
@@ -135,7 +135,7 @@ fn longest<O: ArrowNativeType + std::ops::Sub<Output = O>>(offsets: &[O]) -> usi
     offsets.windows(2).map(|ends| (ends[1] - ends[0]).as_usize()).max().unwrap_or(0)
 }
 
-/// Memory that an array takes up, in bytes; what it shares with others counts for its own part.
+/// Memory of an array, in bytes; of shared buffers its own part.
 pub(crate) fn bytes_held(array: &ArrayRef) -> usize {
     let data = Arc::clone(array).to_data();
     data.get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A portion in flight: its fields, what they have decoded, and the batches that come of it.
+//! A portion in flight: its fields, their decoded rows, and the batches made of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use arrowsmith_parquet::{Claim, Held};
 use super::field::FieldTask;
 use super::portion::{Portion, Started, fewer};
 
-/// Bytes that a field may come to in a batch, however many fields there are.
+/// Minimum limit on the bytes of a field in a batch, however many fields there are.
 const FIELD_BYTES_MIN: usize = 64 << 10;
 
-/// What a field has decoded.
+/// The decoded rows of a field.
 pub(crate) struct Ready {
     pub(crate) array: ArrayRef,
-    /// Rows that were decoded for it: some of them may have been taken out.
+    /// Rows that were decoded for it, including those that the mask removed.
     pub(crate) rows: usize,
     /// Memory that it takes up, in bytes.
     pub(crate) bytes: usize,
-    /// The same, of what all portions have.
+    /// The same, as a share of all portions' memory.
     pub(crate) held: Held,
 }
 
@@ -41,22 +41,22 @@ pub(super) enum Stage {
 pub(super) struct InFlight {
     pub(super) stage: Stage,
     pub(super) claim: Arc<Claim>,
-    /// What it is begun with, and may have to be again; none once rows were handed out.
+    /// The portion, for a restart; `None` once rows were returned.
     pub(super) portion: Option<Arc<Portion>>,
-    /// Fields whose stored bytes were counted, before it was begun again.
+    /// Fields whose stored bytes were counted, before a restart.
     pub(super) counted: Vec<bool>,
     pub(super) fields: Vec<Slot>,
-    /// What is decoded, without its fields.
+    /// The started portion, without its fields.
     pub(super) work: Started,
     /// Rows of a batch, counted from row `base`.
     pub(super) batch_rows: usize,
     pub(super) base: usize,
-    /// Rows that were handed out.
+    /// Rows that were returned.
     pub(super) taken: usize,
-    /// Bytes of what is ready of the next batch.
+    /// Decoded bytes of the next batch.
     pub(super) bytes_next: usize,
-    /// Fields that somebody could go on with, by the rows that were begun: there may be thousands of
-    /// fields, and each of their batches comes by here.
+    /// Idle fields, by the rows that were begun: an ordered set, because there may be thousands of
+    /// fields, and each of their batches is looked up here.
     pub(super) idle: BTreeSet<(usize, usize)>,
     /// Fields that have no batch ready.
     pub(super) empty: usize,
@@ -89,8 +89,8 @@ impl InFlight {
 }
 
 impl InFlight {
-    /// Takes in the fields, and what each may come to in a batch, all in all twice `bytes` at most: as much as
-    /// any other, or its part of what the file says.
+    /// Adds the fields, and the limit of each in a batch, in total at most twice `bytes`: an equal
+    /// share, or its share of the stored bytes.
     pub(super) fn run(&mut self, mut started: Started, bytes: usize, rows_max: usize) {
         let mut fields = std::mem::take(&mut started.fields);
         for (task, counted) in fields.iter_mut().zip(&self.counted) {
@@ -121,8 +121,8 @@ impl InFlight {
         self.stage = Stage::Running;
     }
 
-    /// Drops what was decoded, to be begun again with another claim; says how many bytes were expected of it.
-    /// Tasks that are away are dropped when they come back: their claim is not this one's any more.
+    /// Drops what was decoded, for a restart with another claim; returns how many bytes were
+    /// expected. Running tasks are dropped when they finish: their claim is the old one.
     pub(super) fn begin_again(&mut self, claim: Arc<Claim>) -> usize {
         let Some(portion) = self.portion.clone() else { return 0 };
         let fields = std::mem::take(&mut self.fields);
@@ -145,7 +145,7 @@ impl InFlight {
         end.min(self.work.rows) - begun
     }
 
-    /// Takes in what a field has decoded; says how many bytes that is.
+    /// Adds the decoded rows of a field; returns their bytes.
     pub(super) fn decoded(
         &mut self,
         field: usize,
@@ -191,8 +191,7 @@ impl InFlight {
         }
     }
 
-    /// Takes the next batch out of what is ready, which every field has something of; says how many bytes it
-    /// was.
+    /// Takes the next batch from the decoded rows, which every field has; returns its bytes.
     pub(super) fn next_batch(&mut self) -> (Pieces, usize) {
         let ready = self.fields.iter().filter_map(|slot| slot.ready.front());
         let rows = ready.map(|ready| ready.rows).min();
@@ -224,16 +223,16 @@ impl InFlight {
 
 /// A field of a portion.
 pub(super) struct Slot {
-    /// Away while somebody decodes.
+    /// `None` while a thread decodes it.
     pub(super) task: Option<Box<FieldTask>>,
-    /// Rows that were begun, and of them those that were asked for last.
+    /// Rows that were begun, and of them those of the last job.
     pub(super) begun: usize,
     pub(super) asked: usize,
     pub(super) ready: VecDeque<Ready>,
-    /// Why there are no more.
+    /// The error after which there are no more.
     pub(super) failed: Option<Error>,
-    /// Bytes of the last batch: what the next will probably be.
+    /// Bytes of the last batch: the estimate for the next one.
     pub(super) bytes_last: usize,
-    /// Bytes that a batch may come to.
+    /// Maximum bytes of a batch.
     pub(super) bytes_max: usize,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Parquet file out of an input: in memory, read a page at a time, or remote with only those parts here that
-//! are wanted.
+//! A Parquet file from an input: in memory, read page by page, or remote with only the needed parts
+//! fetched.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,13 +15,13 @@ use arrowsmith_source::FileReader;
 use arrowsmith_source::{Compression, Content, Input, OpenOptions, Ranged, SharedBytes};
 use bytes::Bytes;
 
-/// Bytes that the first request for a remote file fetches from its end: the metadata of most files.
+/// Bytes that the first request fetches from the end of a remote file: the metadata of most files.
 const TAIL_BYTES: u64 = 64 << 10;
 
-/// Bytes between two ranges of a remote file that are fetched too, to save a request.
+/// Maximum gap between two ranges of a remote file that are fetched together, to save a request.
 const GAP_BYTES: u64 = 256 << 10;
 
-/// A file, and where its missing parts come from.
+/// A file, and the source of its missing parts.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) file: File,
@@ -31,7 +31,7 @@ pub(crate) struct Opened {
 /// Opens one file and reads its metadata.
 ///
 /// # Errors
-/// [`Error::Io`] names the input; [`Error::File`] for bytes that are no Parquet file.
+/// [`Error::Io`] names the input; [`Error::File`] for bytes that are not a Parquet file.
 pub fn open_file(input: Input, limits: &Limits) -> Result<File> {
     Ok(open(input, limits)?.file)
 }
@@ -46,7 +46,7 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
     {
         return Ok(opened);
     }
-    // A file that happens to start with a compression's magic number is no Parquet file either way.
+    // A file that starts with a compression's magic number is not a Parquet file.
     let options = OpenOptions { compression: Compression::None, ..OpenOptions::default() };
     let bytes = match input.open(&options)?.content {
         Content::Whole(bytes) => Bytes::from_owner(Owner(bytes)),
@@ -55,12 +55,12 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
     Ok(Opened { file: File::open_named(name, bytes, limits)?, remote: None })
 }
 
-/// A file of this machine; none if it is not a regular one, whose bytes stay where they are.
+/// A local file; `None` if it is not a regular file.
 fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option<Opened>> {
     let failed = |source| io_error(name, source);
     let file = fs::File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
-    // What `/proc` holds says 0 and is not empty.
+    // Files of `/proc` have length 0 and are not empty.
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(None);
     }
@@ -85,7 +85,7 @@ fn from_tail(
     read: &dyn Fn(Range<u64>) -> io::Result<Bytes>,
 ) -> Result<File> {
     let mut tail_bytes = TAIL_BYTES;
-    // The second answer is the last: then the length of the metadata is known.
+    // At most two rounds are needed: then the length of the metadata is known.
     for _ in 0..3 {
         let start = file_bytes.saturating_sub(tail_bytes);
         let tail = read(start..file_bytes).map_err(|source| io_error(name, source))?;
@@ -98,7 +98,7 @@ fn from_tail(
     Err(Error::file(FileErrorKind::Truncated, message).at(|place| place.source.clone_from(name)))
 }
 
-/// Shared bytes as `Bytes` wants them.
+/// Shared bytes as the owner of a `Bytes`.
 struct Owner(SharedBytes);
 
 impl AsRef<[u8]> for Owner {
@@ -107,7 +107,7 @@ impl AsRef<[u8]> for Owner {
     }
 }
 
-/// All of a stream: the metadata stands at its end.
+/// All of a stream: the metadata is at its end.
 fn whole(mut stream: Box<dyn Read + Send>, name: &Option<Arc<str>>) -> Result<Bytes> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).map_err(|source| io_error(name, source))?;
@@ -125,7 +125,7 @@ fn remote(name: Option<Arc<str>>, ranged: Arc<dyn Ranged>, limits: &Limits) -> R
 }
 
 impl Opened {
-    /// The file with these ranges of it here.
+    /// The file with these ranges in memory.
     pub(crate) fn with(&self, ranges: Vec<Range<u64>>) -> Result<File> {
         let Some(remote) = &self.remote else { return Ok(self.file.clone()) };
         let missing = ranges.into_iter().filter(|range| self.file.slice(range.clone()).is_err());
@@ -140,7 +140,7 @@ impl Opened {
     }
 }
 
-/// Ranges in rising order, those that are near one another as one.
+/// Ranges in ascending order; close ones are merged.
 fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Partition columns: values that come from the names of folders, the same for every row of a file.
+//! Partition columns: values from folder names, constant for all rows of a file.
 //!
-//! Their type is inferred over all files, unless it is declared: int64 if all values are such numbers,
-//! date32 if all are dates, else utf8. A condition on them is decided once for each file, exactly, with
-//! SQL's three values.
+//! Their type is inferred over all files, unless it is declared: int64 if all values are such
+//! numbers, date32 if all are dates, else utf8. A condition on them is decided once for each file,
+//! exactly, with SQL's three values.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ impl Partitions {
         values.collect()
     }
 
-    /// What is left of a condition for a file with these values.
+    /// The rest of a condition for a file with these values.
     pub(crate) fn decide(&self, predicate: &Predicate, values: &[ArrayRef]) -> Result<Predicate> {
         if self.fields.is_empty() {
             return Ok(predicate.clone());
@@ -89,8 +89,8 @@ impl Partitions {
         self.rewrite(predicate, true, &plan, &row)
     }
 
-    /// Puts truth in place of each test of a partition column. An unknown one counts as what makes the
-    /// row stay out, which depends on how many `not` stand around it.
+    /// Replaces each test of a partition column by its result. An unknown result becomes the one
+    /// that excludes the row, which depends on the number of enclosing `not`s.
     fn rewrite(
         &self,
         predicate: &Predicate,
@@ -154,7 +154,7 @@ pub(crate) fn never(predicate: &Predicate) -> bool {
     matches!(predicate, Predicate::Or(parts) if parts.is_empty())
 }
 
-/// A partition column as a condition wants to see it. It is in no file, so that it is never pruned by.
+/// A partition column as a condition needs it. It is in no file, so it is never used for pruning.
 fn column(index: usize, field: &FieldRef) -> Column {
     Column::Leaf(Leaf {
         field: Arc::clone(field),
@@ -169,7 +169,7 @@ fn column(index: usize, field: &FieldRef) -> Column {
 }
 
 fn inferred<'a>(values: impl Iterator<Item = &'a str> + Clone) -> DataType {
-    // `007` is a name and no number: the text would not come back.
+    // `007` is a name, not a number: the text would not survive the round trip.
     let number = |text: &str| {
         text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
             || (text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit()))

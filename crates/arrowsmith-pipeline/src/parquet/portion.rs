@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A portion: some rows of one row group, that are decoded as one thing.
+//! A portion: some rows of one row group, which are decoded together.
 //!
-//! Where there is a condition, its columns are decoded first, and only they; what it leaves is a selection
-//! for all the others. Gaps of a few rows are not worth skipping: such rows are decoded and taken out.
+//! With a condition, only its columns are decoded first; the matching rows are a selection for all
+//! others. Gaps of a few rows are not worth skipping: such rows are decoded and removed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use super::field::FieldTask;
 use super::prepare::{Condition, FilterPlan, Prepared};
 use super::window::Windows;
 
-/// Rows that are decoded for nothing rather than skipped.
+/// Maximum gap of rows that are decoded rather than skipped.
 const GAP_ROWS: usize = 64;
 
 /// Rows of a condition's columns that are decoded at once.
 const CONDITION_ROWS: usize = 64 << 10;
 
-/// A portion that nobody has begun with.
+/// A portion that was not started yet.
 pub(crate) struct Portion {
     pub(crate) prepared: Arc<Prepared>,
     pub(crate) row_group: usize,
@@ -30,16 +30,16 @@ pub(crate) struct Portion {
     pub(crate) selection: RowSelection,
     /// Rows of each batch but the last.
     pub(crate) batch_rows: usize,
-    /// The part of the row group's stored bytes that this is, for progress.
+    /// The share of the row group's stored bytes, for progress.
     pub(crate) counted: bool,
 }
 
-/// What is decoded of a row group.
+/// The rows of a row group that are decoded.
 pub(crate) struct Window {
     pub(crate) row_group: usize,
     pub(crate) selection: RowSelection,
     pub(crate) batch_rows: usize,
-    /// Of the selected rows those that stay; none: all.
+    /// The selected rows that are kept; `None`: all.
     pub(crate) mask: Option<BooleanBuffer>,
     pub(crate) budget: Arc<Budget>,
 }
@@ -47,13 +47,13 @@ pub(crate) struct Window {
 /// A portion whose columns can be decoded.
 pub(crate) struct Started {
     pub(crate) fields: Vec<FieldTask>,
-    /// Rows that are decoded, in all.
+    /// Total rows that are decoded.
     pub(crate) rows: usize,
-    /// Rows of each batch, at most.
+    /// Maximum rows of each batch.
     pub(crate) batch_rows: usize,
-    /// Which of the decoded rows stay; none: all.
+    /// Which of the decoded rows stay; `None`: all.
     pub(crate) mask: Option<BooleanBuffer>,
-    /// What the fields hold together; none where there are none.
+    /// The memory budget of the fields; `None` without fields.
     pub(crate) budget: Option<Arc<Budget>>,
 }
 
@@ -63,7 +63,7 @@ impl Started {
         Self { fields: Vec::new(), rows: 0, batch_rows: 1, mask: None, budget: None }
     }
 
-    /// How many of these decoded rows stay.
+    /// The number of these decoded rows that are kept.
     pub(crate) fn kept(&self, rows: Range<usize>) -> usize {
         let count = |mask: &BooleanBuffer| mask.slice(rows.start, rows.len()).count_set_bits();
         self.mask.as_ref().map_or(rows.len(), count)
@@ -71,8 +71,8 @@ impl Started {
 }
 
 impl Portion {
-    /// Decides the condition for every row, fetches what is remote, and makes the decoders, which take memory
-    /// out of a claim.
+    /// Evaluates the condition for every row, fetches remote ranges, and creates the decoders,
+    /// which take memory from a claim.
     pub(crate) fn start(&self, claim: &Arc<Claim>) -> Result<Started> {
         let prepared = &self.prepared;
         let exact = match &prepared.condition {
@@ -119,7 +119,7 @@ impl Portion {
         }
         let bytes_max = file.limits().memory_bytes_max / 4;
         let mut windows = Windows::new(streams, bytes_max, claim.hold(0));
-        // It grows as rows are met: how many there are is no more than said until then.
+        // It grows with the rows: their number in the file is untrusted.
         let mut mask = BooleanBufferBuilder::new(self.selection.rows().min(CONDITION_ROWS));
         let mut left = self.selection.rows();
         while left > 0 {
@@ -135,7 +135,7 @@ impl Portion {
     }
 }
 
-/// A batch that has its rows even where it has no columns.
+/// A batch with its number of rows, even without columns.
 pub(crate) fn batch(
     schema: &arrow_schema::SchemaRef,
     columns: Vec<ArrayRef>,
@@ -145,7 +145,7 @@ pub(crate) fn batch(
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-/// Of the selected rows those whose bits are set.
+/// The selected rows whose bits are set.
 fn masked(selection: &RowSelection, mask: &BooleanBuffer) -> RowSelection {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut before = 0;
@@ -169,7 +169,7 @@ fn without_gaps(selection: &RowSelection) -> RowSelection {
     RowSelection::from_ranges(ranges)
 }
 
-/// A bit for each row of `wide`: whether it is in `narrow`, whose rows are all in `wide`.
+/// A bit for each row of `wide`: whether it is in `narrow`, a subset of `wide`.
 fn mask_of(narrow: &RowSelection, wide: &RowSelection) -> BooleanBuffer {
     let mut mask = BooleanBufferBuilder::new(wide.rows());
     let mut inside = narrow.ranges().iter().peekable();
@@ -186,7 +186,7 @@ fn mask_of(narrow: &RowSelection, wide: &RowSelection) -> BooleanBuffer {
     mask.finish()
 }
 
-/// The error of a column that gives no rows where there should be some.
+/// The error of a column with fewer rows than expected.
 pub(crate) fn fewer() -> Error {
     Error::file(FileErrorKind::Truncated, "a column has fewer rows than the row group")
 }

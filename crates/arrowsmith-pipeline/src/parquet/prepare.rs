@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is read of one file: which of its columns, by which engine, and what the batches' columns
-//! are that the file does not have.
+//! What is read of one file: which columns, by which engine, and the values of columns that the
+//! file does not have.
 //!
 //! The first file gives the schema of all. In the others columns are found by name; one that is
-//! missing is null, one of another type is cast, and a value that does not fit is an error.
+//! missing is null, one of another type is cast, and a value out of range is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use super::input::{self, Opened};
 use super::partition::{Partitions, always, never};
 use super::portion::Window;
 
-/// What is asked of all files.
+/// The request for all files.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) options: ReadOptions,
     pub(crate) filter: Option<Predicate>,
     pub(crate) row_groups: Option<Vec<usize>>,
-    /// What decodes: of a column, the first that does not decline it.
+    /// The engines: the first that does not decline a column decodes it.
     pub(crate) engine: Chain,
     pub(crate) limits: Limits,
-    /// Rows that are read, counted over the row groups that are; none: all.
+    /// Rows that are read, counted over the row groups that are; `None`: all.
     pub(crate) rows: Option<RowSelection>,
     pub(crate) partitions: Partitions,
     /// Whether there are several files, so that a column may be null in one of the others.
@@ -49,23 +49,23 @@ pub(crate) struct Prepared {
     plan: ReadPlan,
     options: ReadOptions,
     engine: Chain,
-    /// For each field of the batches, what gives it.
+    /// The source of each field of the batches.
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
     pub(crate) condition: Condition,
 }
 
-/// What a file's rows have to be.
+/// The condition on a file's rows.
 pub(crate) enum Condition {
     /// Anything.
     All,
-    /// Whatever they are, none is read.
+    /// No row is read.
     None,
-    /// Such that this holds.
+    /// Rows for which this holds.
     Some(Box<FilterPlan>),
 }
 
-/// A condition with the columns that it looks at.
+/// A condition with its columns.
 pub(crate) struct FilterPlan {
     pub(crate) filter: Filter,
     pub(crate) plan: ReadPlan,
@@ -95,7 +95,7 @@ impl Prepared {
             columns.retain(|column| !request.partitions.has(column));
         }
         if let (Some(columns), Some(_)) = (&mut options.columns, schema) {
-            // What the first file has and this one has not is null.
+            // Columns of the first file that this one lacks are null.
             let all = ReadPlan::new(&opened.file, &ReadOptions::default())?;
             let has = |path: &String| {
                 let root = path.split('.').next().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Prepared {
         }
         let mut plan = ReadPlan::new(&opened.file, &options)?;
         if plan.fields.iter().any(|column| request.partitions.has(column.field().name())) {
-            // A folder's name counts more than what the file repeats of it.
+            // A folder's name takes precedence over the same column in the file.
             plan.fields.retain(|column| !request.partitions.has(column.field().name()));
             let fields: Vec<FieldRef> =
                 plan.fields.iter().map(|column| Arc::clone(column.field())).collect();
@@ -124,7 +124,7 @@ impl Prepared {
             Condition::Some(condition) => condition.plan.fields.as_slice(),
             Condition::All | Condition::None => &[],
         });
-        // A column that nobody decodes is to be known before others are.
+        // A column that no engine decodes is an error before any is decoded.
         let engine = request.engine.clone();
         for column in decoded {
             engine.decide_parquet(&opened.file, column, &options)?;
@@ -132,13 +132,12 @@ impl Prepared {
         Ok(Self { opened, plan, options, engine, sources, schema, condition })
     }
 
-    /// Ranges of the file that the fields need of a row group.
+    /// Ranges of the file that the fields need in a row group.
     pub(crate) fn ranges(&self, plan: &ReadPlan, row_group: usize) -> Result<Vec<Range<u64>>> {
         plan.ranges(&self.opened.file, row_group)
     }
 
-    /// Holds the rows of a row group against what is there, where no column is decoded that would
-    /// show it.
+    /// Checks the number of rows of a row group, if no decoded column would.
     pub(crate) fn check_rows(&self, row_group: usize) -> Result<()> {
         let file = &self.opened.file;
         let decoded = self.sources.iter().any(|source| matches!(source, Source::Column(_)));
@@ -152,8 +151,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// What the columns of a plan may hold together while a row group is decoded, as a part of a
-    /// claim.
+    /// The memory budget of a plan's columns while a row group is decoded, as a part of a claim.
     pub(crate) fn budget(
         &self,
         plan: &ReadPlan,
@@ -165,7 +163,7 @@ impl Prepared {
         Ok(Budget::new(self.opened.file.limits(), stored, claim))
     }
 
-    /// The file with the page indexes of a plan's columns here, as far as there are any.
+    /// The file with the page indexes of a plan's columns in memory, if it has any.
     pub(crate) fn with_indexes(&self, plan: &ReadPlan, row_group: usize) -> Result<File> {
         let file = &self.opened.file;
         let mut ranges = Vec::new();
@@ -238,7 +236,7 @@ impl Prepared {
         self.engine.column(&request).map(Stream::Decoder)
     }
 
-    /// What is going to happen, by this file.
+    /// The explanation, by this file.
     pub(crate) fn explain(&self, request: &Request, files: usize) -> Result<Explanation> {
         let file = &self.opened.file;
         let mut columns = Vec::with_capacity(self.sources.len());
@@ -338,7 +336,7 @@ fn condition(file: &File, request: &Request, values: &[ArrayRef]) -> Result<Cond
     }
     let columns: Vec<String> = predicate.columns().into_iter().map(str::to_owned).collect();
     let mut options = request.options.clone().with_columns(columns);
-    // A dictionary would only be taken apart again.
+    // A dictionary would only be unpacked again.
     options.dictionary = Columns::None;
     let plan = ReadPlan::new(file, &options)?;
     let filter = Filter::new(&predicate, &plan)?;

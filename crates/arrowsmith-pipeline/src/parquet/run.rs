@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Threads that do what the schedule says, and the consumer that takes the batches.
+//! Threads that run the schedule's jobs, and the consumer that takes the batches.
 //!
 //! There is one lock, held for moments only. With one thread the consumer does the work itself.
 
@@ -22,7 +22,7 @@ use super::schedule::{Done, Job, Schedule};
 use crate::Progress;
 use crate::work::guarded;
 
-/// How often a waiting consumer looks whether it was cancelled.
+/// Interval at which a waiting consumer checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
 
 struct State {
@@ -44,8 +44,8 @@ impl Shared {
     }
 }
 
-/// The batches of a Parquet pipeline, in the order of the files. After an error there is nothing more;
-/// the rows before it came first. Dropping it stops the threads.
+/// The batches of a Parquet pipeline, in the order of the files. An error is the last item, after
+/// the rows before it. Dropping it stops the threads.
 pub struct ParquetBatches {
     schema: SchemaRef,
     shared: Arc<Shared>,
@@ -58,7 +58,7 @@ pub struct ParquetBatches {
     done: bool,
 }
 
-/// What [`ParquetBatches`] is made of.
+/// The parts of [`ParquetBatches`].
 pub(crate) struct Parts {
     pub(crate) schema: SchemaRef,
     pub(crate) schedule: Schedule,
@@ -116,12 +116,12 @@ impl ParquetBatches {
         &self.schema
     }
 
-    /// How far the pipeline is; bytes are those of the column chunks that were decoded.
+    /// The progress of the pipeline; bytes are those of the decoded column chunks.
     pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Who decodes what.
+    /// Which engine decodes what.
     pub fn explanation(&self) -> &Explanation {
         &self.explanation
     }
@@ -131,7 +131,7 @@ impl ParquetBatches {
         &self.file
     }
 
-    /// Most bytes of batches that were in flight.
+    /// Maximum bytes of batches that were in flight.
     #[cfg(test)]
     pub(crate) fn bytes_peak(&self) -> usize {
         self.shared.lock().schedule.bytes_peak()
@@ -146,7 +146,7 @@ impl ParquetBatches {
             let before = state.schedule.moves();
             let taken = state.schedule.take();
             if taken.is_none() && state.schedule.moves() != before {
-                // What had no rows has made room, if for no batch.
+                // A portion without rows has freed memory, even if there is no batch.
                 self.shared.changed.notify_all();
             }
             if let Some(pieces) = taken {
@@ -202,7 +202,7 @@ impl Iterator for ParquetBatches {
         let next = self.next_batch().transpose();
         self.done |= !matches!(next, Some(Ok(_)));
         if self.done {
-            // Threads have nothing to do any more.
+            // The threads have to stop.
             self.shared.lock().stop = true;
             self.shared.changed.notify_all();
         }
@@ -217,7 +217,7 @@ impl Drop for ParquetBatches {
         self.shared.lock().stop = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
-            // Panics were made errors before.
+            // Panics became errors before.
             let _ = thread.join();
         }
     }
@@ -240,7 +240,7 @@ impl Drop for Alive {
     }
 }
 
-/// What a thread does until there is nothing more to do.
+/// Runs jobs until there are none left.
 fn work(shared: &Shared) {
     let mut state = shared.lock();
     while !state.stop && !state.schedule.ended() {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What to do next: portions in flight, their fields, and how much memory they hold.
+//! The schedule: portions in flight, their fields, their memory, and the next job.
 //!
-//! This is a plain structure without threads or locks. Jobs are given out oldest portion first; a job that
-//! the next batch waits for is given out always, any other only while there is room.
+//! This is a plain structure without threads or locks. Jobs are returned oldest portion first; a
+//! job that the next batch waits for is always returned, any other only while there is memory.
 //!
-//! A job is told how many bytes it may come to. A field whose rows are larger than the file let expect gives
-//! fewer of them; then the batch is as short as that, and so are those behind it.
+//! A job has a limit on its bytes. A field whose rows are larger than expected returns fewer of
+//! them; then the batch is that short, and so are those after it.
 //!
-//! Portions share the memory of one pool, see `arrowsmith_parquet`'s `budget`. A younger one for which there
-//! is no room, or whose room the oldest one needs, is begun again; from then on fewer are begun at once.
+//! Portions share the memory of one pool, see `arrowsmith_parquet`'s `budget`. A younger one for
+//! which there is no memory, or whose memory the oldest one needs, is restarted; from then on fewer
+//! run at once.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,33 +22,33 @@ use super::field::FieldTask;
 use super::in_flight::{InFlight, Pieces, Ready, Stage};
 use super::portion::{Portion, Started};
 
-/// Batches of one field that may wait for those of others.
+/// Maximum batches of one field that wait for those of others.
 const AHEAD_MAX: usize = 8;
 
-/// Bytes that all fields may come to in a batch, however little memory there is.
+/// Minimum limit on the bytes of a batch, however little memory there is.
 const BATCH_BYTES_MIN: usize = 8 << 20;
 
-/// Portions that have to get done, at first, before one more is begun at once.
+/// Portions that have to finish, at first, before one more may run concurrently.
 const CALM_PORTIONS: usize = 4;
 
 /// One thing to do, outside of any lock.
 pub(crate) enum Job {
-    /// Ask for the next portion.
+    /// Advance to the next portion.
     Advance(Box<Cursor>),
-    /// Begin with a portion.
+    /// Start a portion.
     Start(Turn, Arc<Portion>),
     /// Decode a batch of a field.
     Decode { portion: Turn, field: usize, rows: usize, bytes_max: usize, task: Box<FieldTask> },
 }
 
-/// A portion's number, and the claim with which it was begun: with another one it was begun again.
+/// A portion's number, and the claim with which it was started: a restart has another one.
 #[derive(Clone)]
 pub(crate) struct Turn {
     pub(crate) number: u64,
     pub(crate) claim: Arc<Claim>,
 }
 
-/// What a job came to.
+/// The result of a job.
 pub(crate) enum Done {
     Advanced(Box<Cursor>, Result<Option<Portion>>),
     Started(Turn, Result<Started>),
@@ -56,26 +57,26 @@ pub(crate) enum Done {
 
 /// All that is in flight.
 pub(crate) struct Schedule {
-    /// Away while somebody advances; gone at the end.
+    /// `None` while a thread advances it, and at the end.
     cursor: Option<Box<Cursor>>,
     advancing: bool,
     portions: VecDeque<InFlight>,
     /// Number of the first of `portions`.
     first: u64,
-    /// Decoded and not handed out, and what is being decoded, in bytes.
+    /// Bytes decoded and not returned yet, and expected of running jobs.
     bytes: usize,
     bytes_max: usize,
     bytes_peak: usize,
-    /// What all portions may hold.
+    /// The memory of all portions.
     pool: Arc<Pool>,
     portions_max: usize,
-    /// How many may be begun at once: fewer, where there was no room for more.
+    /// Maximum number of portions that run concurrently: reduced when memory was short.
     begun_max: usize,
-    /// Portions that got done since then, and how many it takes until there may be one more.
+    /// Portions finished since then, and how many it takes until one more may run.
     calm: usize,
     calm_wanted: usize,
     moves: u64,
-    /// Rows of a batch, as short as batches had to be.
+    /// Maximum rows of a batch, reduced when batches had to be shorter.
     rows_max: usize,
 }
 
@@ -99,8 +100,8 @@ impl Schedule {
         }
     }
 
-    /// Whether what is not waited for may be done too, of the oldest portion, and of younger ones: what
-    /// the oldest one needs for itself is no reason not to go on with it.
+    /// Whether jobs that the consumer does not wait for may run, of the oldest portion and of
+    /// younger ones: the memory of the oldest one does not count against itself.
     fn room(&self) -> [bool; 2] {
         let budgets = self.portions.iter().filter_map(|portion| portion.work.budget.as_ref());
         let excess = budgets.fold(0_usize, |sum, budget| sum.saturating_add(budget.excess()));
@@ -113,8 +114,8 @@ impl Schedule {
         &self.pool
     }
 
-    /// Takes the memory of the youngest portion that has some, which the oldest one waits for: at once if
-    /// nobody works on it. Says whether there was one.
+    /// Revokes the memory of the youngest portion that has some, which the oldest one waits for: at
+    /// once if no thread works on it. Returns whether there was one.
     pub(crate) fn press(&mut self) -> bool {
         let pressed = |portion: &InFlight| {
             let begun = matches!(portion.stage, Stage::Starting | Stage::Running);
@@ -144,7 +145,7 @@ impl Schedule {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// Goes on to the next portion.
+    /// Advances to the next portion.
     fn advance(&mut self) -> Option<InFlight> {
         let gone = self.portions.pop_front();
         self.first += 1;
@@ -203,7 +204,7 @@ impl Schedule {
         None
     }
 
-    /// Takes in what a job came to.
+    /// Handles the result of a job.
     pub(crate) fn done(&mut self, done: Done) {
         match done {
             Done::Advanced(cursor, result) => {
@@ -225,7 +226,7 @@ impl Schedule {
             Done::Started(turn, result) => {
                 let Some(place) = self.place(&turn) else { return };
                 let bytes = (self.bytes_max / 2).max(BATCH_BYTES_MIN);
-                // What made batches short may be over.
+                // The long rows may have ended.
                 let rows_max = self.rows_max.saturating_mul(2);
                 self.rows_max = rows_max;
                 let portion = &mut self.portions[place];
@@ -251,8 +252,8 @@ impl Schedule {
         }
     }
 
-    /// Where the portion is that a job was of. None if it was begun again, or is now, since its claim was
-    /// revoked.
+    /// The index of a job's portion. `None` if it was restarted, or is restarted now, because its
+    /// claim was revoked.
     fn place(&mut self, turn: &Turn) -> Option<usize> {
         let place = usize::try_from(turn.number.checked_sub(self.first)?).ok()?;
         let portion = self.portions.get(place)?;
@@ -266,7 +267,7 @@ impl Schedule {
         Some(place)
     }
 
-    /// The next batch in order, if it is whole.
+    /// The next batch in order, if it is complete.
     pub(crate) fn take(&mut self) -> Option<Result<Pieces>> {
         loop {
             let portion = self.portions.front_mut()?;
@@ -282,8 +283,8 @@ impl Schedule {
                     self.moves += 1;
                 }
                 Stage::Running => {
-                    // The first field in order that has nothing decides, whichever thread was faster:
-                    // if it is still being decoded, an error of a later one waits.
+                    // The first field in order without rows decides, independent of thread timing:
+                    // while it is being decoded, an error of a later field waits.
                     if portion.failed > 0
                         && let Some(slot) =
                             portion.fields.iter_mut().find(|slot| slot.ready.is_empty())
@@ -305,17 +306,17 @@ impl Schedule {
         }
     }
 
-    /// How often [`Schedule::take`] has made room for more.
+    /// How often [`Schedule::take`] has freed memory.
     pub(crate) fn moves(&self) -> u64 {
         self.moves
     }
 
-    /// Whether nothing more can come.
+    /// Whether there is nothing left.
     pub(crate) fn ended(&self) -> bool {
         self.portions.is_empty() && self.cursor.is_none() && !self.advancing
     }
 
-    /// Most bytes that were in flight.
+    /// Maximum bytes that were in flight.
     #[cfg(test)]
     pub(crate) fn bytes_peak(&self) -> usize {
         self.bytes_peak

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole readings: threads, batches, conditions, limits, partitions, several files, remote ones,
-//! bad ones.
+//! Complete readings: threads, batches, conditions, limits, partitions, several files, remote
+//! files, malformed files.
 
 use std::io;
 use std::ops::Range;
@@ -49,8 +49,7 @@ fn file(batch: &RecordBatch, group_rows: usize) -> Vec<u8> {
         .set_write_batch_size(100)
         .build();
     let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
-    // A row group at a time: given more, the writer calls itself for each, as deep as there are row
-    // groups.
+    // One row group at a time: given more, the writer recurses once per row group.
     for from in (0..batch.num_rows()).step_by(group_rows) {
         writer.write(&batch.slice(from, group_rows.min(batch.num_rows() - from))).unwrap();
     }
@@ -224,7 +223,7 @@ fn folders_give_columns() {
         let ids = batch.column_by_name("id").unwrap();
         ids.as_any().downcast_ref::<Int64Array>().unwrap().values().to_vec()
     };
-    // Folders in the order of their names: 2024's null zone stands after B.
+    // Folders in the order of their names: 2024's null zone is after B.
     let order = ids(&all);
     assert_eq!(order[..10], (0..10).collect::<Vec<_>>());
     for (text, wanted) in [
@@ -282,7 +281,7 @@ fn files_that_differ_are_made_one_or_refused() {
     assert!(error.contains("in the first file it is Int64"), "{error}");
 }
 
-/// Bytes behind requests that are counted.
+/// A store that counts its requests.
 struct Elsewhere {
     bytes: Bytes,
     requests: AtomicUsize,
@@ -360,7 +359,7 @@ fn rows_before_an_error_come_first() {
 fn of_several_broken_columns_the_first_is_told() {
     let mut bytes = file(&rows(0, 20_000), 20_000);
     let file = SerializedFileReader::new(Bytes::from(bytes.clone())).unwrap();
-    // The first column is broken at its end, and thus found last; the others at their start.
+    // The first column is malformed at its end, and thus found last; the others at their start.
     for (column, from_end) in [(0, true), (1, false), (2, false)] {
         let (start, len) = file.metadata().row_group(0).column(column).byte_range();
         let at = if from_end { start + len - 200 } else { start };
@@ -396,7 +395,7 @@ fn memory_is_bounded_when_nobody_reads() {
 
 #[test]
 fn row_groups_without_a_batch_do_not_stop_the_others() {
-    // No bounds rule this text out, and no row has it.
+    // Within the bounds, but no row has this text.
     let all = rows(0, 20_000);
     let bytes = file(&all, 10);
     for (text, count) in [("text = 'text 15x'", 0), ("text = 'text 15x' or id = 19999", 1)] {
@@ -409,7 +408,7 @@ fn row_groups_without_a_batch_do_not_stop_the_others() {
 
 #[test]
 fn batches_without_rows_do_not_stop_the_others() {
-    // Rows so near to one another that those between them are decoded too, a batch for each.
+    // Rows so close that those between them are decoded too, one batch each.
     let all = rows(0, 3000);
     let bytes = file(&all, 1000);
     let chosen = (0..3000).step_by(60).map(|row| row..row + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of a condition, a window of rows at a time: a column that cannot give as many rows as were asked
-//! for, because they are too large, makes the window shorter for all.
+//! Columns of a condition, one window of rows at a time: a column that returns fewer rows than
+//! requested, because they are too large, makes the window shorter for all.
 
 use arrow_array::{Array, ArrayRef};
 use arrowsmith_core::Result;
@@ -12,12 +12,12 @@ use super::field::{Stream, bytes_held};
 pub(crate) struct Windows {
     streams: Vec<(Stream, Option<ArrayRef>)>,
     bytes_max: usize,
-    /// What the arrays take of what all portions have.
+    /// The arrays' share of all portions' memory.
     held: Held,
 }
 
 impl Windows {
-    /// Windows that take up about `bytes_max` bytes at most, and as many as they do of `held`.
+    /// Windows of about `bytes_max` bytes at most, which are accounted in `held`.
     pub(crate) fn new(streams: Vec<Stream>, bytes_max: usize, held: Held) -> Self {
         let bytes_max = bytes_max / streams.len().max(1);
         let streams = streams.into_iter().map(|stream| (stream, None)).collect();

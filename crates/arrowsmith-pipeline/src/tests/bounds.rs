@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory is bounded, slow consumers hold everything up, gone ones stop everything.
+//! Memory is bounded, slow consumers apply back-pressure, dropped ones stop everything.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use arrowsmith_source::Input;
 
 use super::{Drip, Watched, cpu, drain, pipeline, record, rows};
 
-/// Far more than anything here should take, and far less than a hang.
+/// Much longer than any test here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn many(count: usize) -> String {
@@ -39,7 +39,7 @@ fn a_slow_consumer_holds_everything_up_within_the_budget() {
             .start()
             .unwrap();
         let first = batches.next().unwrap().unwrap();
-        // Nobody reads: reading stops by itself.
+        // Without a consumer, reading stops by itself.
         let progress = Arc::clone(batches.progress());
         let mut bytes = progress.bytes();
         loop {
@@ -78,7 +78,7 @@ fn pieces_shrink_where_text_grows_a_lot() {
     }
     assert_eq!(count, 3_000_000);
     assert!(largest_late < 1 << 20, "{largest_late}");
-    // Only the first pieces, whose growth is not known yet, may be larger than thought.
+    // Only the first pieces, whose growth is not known yet, may be larger than expected.
     assert!((1..3 * MEMORY).contains(&peak), "{peak}");
 }
 
@@ -147,7 +147,7 @@ fn cancelling_stops_promptly() {
     }
 }
 
-/// A pipe that nobody writes to.
+/// A pipe without a writer.
 struct Silent(mpsc::Receiver<()>);
 
 impl Read for Silent {

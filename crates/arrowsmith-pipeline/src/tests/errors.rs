@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Errors and rejects stand where they stand, however the input was cut, and what was good comes first.
+//! Positions of errors and rejects do not depend on how the input was split, and valid rows come
+//! first.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use crate::JsonPipeline;
 
 const CHUNKS: [usize; 4] = [1, 50, 1000, 1 << 20];
 
-/// 120 lines, of which the one with this number does not fit.
+/// 120 lines, of which the one with this number does not match the schema.
 fn lines_with_bad(bad: usize, blank: &str) -> (String, usize) {
     let mut text = String::new();
     let mut offset = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sampling leaves inputs as they were.
+//! Sampling rewinds the inputs.
 
 use std::fs;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn what_was_sampled_is_decoded_too() {
             .start()
             .unwrap();
         assert_eq!(rows(batches).num_rows(), 2000);
-        // The compressed reader counts as it is stored, the others as they are; nothing twice.
+        // The compressed reader counts compressed bytes, the others their bytes; nothing twice.
         let stored = zstd::encode_all(text(500).as_bytes(), 1).unwrap().len() + 3 * text(500).len();
         assert_eq!(options.open.bytes_read.load(Ordering::Relaxed), stored as u64);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory is bounded by rows times their width, whatever the schema says, on every engine.
+//! Memory is bounded by rows times their width, for any schema, on every engine.
 
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ fn an_inferred_schema_has_a_bounded_number_of_fields() {
     // Records of more keys are maps.
     let map = schema(record(101), 100).unwrap();
     assert!(matches!(map.field(0).data_type(), DataType::Map(..)), "{map}");
-    // Objects in objects, each with few keys: more than any schema may have.
+    // Nested objects, each with few keys: more in total than a schema may have.
     let nested: Vec<_> = (0..50).map(|at| format!("\"n{at}\":{}", record(50).trim())).collect();
     let text = format!("{{{}}}\n", nested.join(","));
     let error = schema(text.clone(), 100).unwrap_err();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the pipelines hold at a time, counted by the allocator: as much with many threads as with
-//! one.
+//! The memory of the pipelines, counted by the allocator: the same with many threads as with one.
 //!
-//! One test, since the allocator counts what the whole process has.
+//! One test only, since the allocator counts for the whole process.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -37,23 +36,24 @@ struct Counted;
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-// SAFETY: all memory is the system allocator's, asked for with the caller's layout.
+// SAFETY: every call is passed to `System` with the same layout and pointer.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(held, Ordering::Relaxed);
-        // SAFETY: the caller's layout.
+        // SAFETY: `layout` has a non-zero size, by the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's pointer, which came from `System` with this layout.
+        // SAFETY: `ptr` came from `System` with this layout, by the contract of
+        // `GlobalAlloc::dealloc`.
         unsafe { System.dealloc(ptr, layout) };
     }
 }
 
-/// The most bytes that were held at a time while `work` ran, beyond those before.
+/// The peak of bytes while `work` ran, beyond those before.
 fn most<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
@@ -61,8 +61,7 @@ fn most<T>(work: impl FnOnce() -> T) -> (T, usize) {
     (made, MOST.load(Ordering::Relaxed).saturating_sub(before))
 }
 
-/// Row groups with columns of one long text, each of them in a dictionary of its own: next to
-/// nothing in the file.
+/// Row groups with columns of one long text, each in its own dictionary: tiny in the file.
 fn bomb(row_groups: usize, columns: usize, text_bytes: usize) -> Vec<u8> {
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let options = ArrowWriterOptions::new().with_properties(properties);
@@ -81,7 +80,7 @@ fn bomb(row_groups: usize, columns: usize, text_bytes: usize) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// Rows of a file that is read with so much memory, and the most that was held.
+/// Rows of a file that is read with this memory limit, and the peak of memory.
 fn read_parquet(bytes: &[u8], memory: usize, threads: usize, way: usize) -> (usize, usize) {
     let mut made = ParquetPipeline::builder()
         .engine(engines::cpu())
@@ -97,7 +96,7 @@ fn read_parquet(bytes: &[u8], memory: usize, threads: usize, way: usize) -> (usi
     most(|| made.start().unwrap().map(|batch| batch.unwrap().num_rows()).sum())
 }
 
-/// Records that become as many bytes each, from a text a hundred times as short.
+/// Records that take many bytes each, from a text a hundred times as short.
 fn read_json(engine: Arc<dyn Engine>, threads: usize) -> (usize, usize) {
     let fields = (0..250).map(|at| Field::new(format!("c{at}"), DataType::Int64, true));
     let item = Field::new("item", DataType::Struct(fields.collect()), true);
@@ -120,14 +119,14 @@ fn many_threads_hold_no_more_than_one() {
     assert!(bytes.len() < 12 * MIB, "{}", bytes.len());
     for way in 0..3 {
         for threads in [1, 2, 8] {
-            // A row group takes 12 MiB of dictionaries, as much again where they came from, and 48
-            // MiB of rows.
+            // A row group takes 12 MiB of dictionaries, the same again for their pages, and 48 MiB
+            // of rows.
             let (rows, held) = read_parquet(&bytes, 64 * MIB, threads, way);
             assert_eq!(rows, 48);
             assert!(held < 160 * MIB, "way {way}, {threads} threads: {} MiB", held / MIB);
         }
     }
-    // A record becomes 20 MB.
+    // A record takes 20 MB.
     for engine in [engines::cpu(), engines::reference()] {
         let name = engine.name();
         let (rows, alone) = read_json(Arc::clone(&engine), 1);

@@ -9,7 +9,7 @@ use parquet::schema::parser::parse_message_type;
 
 use super::*;
 
-/// What each engine makes of a file: the cpu's, and the reference's.
+/// The results of both engines for a file: the cpu's, and the reference's.
 fn both(bytes: &[u8]) -> [Result<RecordBatch>; 2] {
     [false, true].map(|reference| {
         let mut made = pipeline(bytes.to_vec()).threads(1);
@@ -23,7 +23,7 @@ fn both(bytes: &[u8]) -> [Result<RecordBatch>; 2] {
     })
 }
 
-/// parquet-cpp-arrow before 3.0.0 compressed pages of version 2 and said that it did not.
+/// parquet-cpp-arrow before 3.0.0 compressed pages of version 2 without saying so in their headers.
 #[test]
 fn old_pages_of_version_2_are_decompressed_by_both() {
     let wanted = rows(0, 3000);

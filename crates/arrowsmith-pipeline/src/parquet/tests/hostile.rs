@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files whose numbers are not true, and files of a few bytes that are honest and stand for
-//! gigabytes: every way of reading them ends in rows or an error, in bounded memory.
+//! Files with false counts, and valid files of a few bytes that decode to gigabytes: every way of
+//! reading them ends in rows or an error, in bounded memory.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn number(value: u64, out: &mut Vec<u8>) {
     out.push(rest.to_le_bytes()[0]);
 }
 
-/// A data page of version 1 that says it has so many values.
+/// A data page of version 1 that declares this many values.
 fn page(count: u64, encoding: u64, body: &[u8]) -> Vec<u8> {
     let mut out = vec![0x15, 0, 0x15];
     let bytes = body.len() as u64;
@@ -178,7 +178,7 @@ fn many_nulls_in_a_few_bytes_are_rows() {
 fn pages_that_claim_more_than_they_have_are_refused() {
     let count = i32::MAX.unsigned_abs();
     let rows = i64::from(count);
-    // Lengths that are all the same, of as many strings as the page says.
+    // Equal lengths, of as many strings as the page declares.
     let mut lengths = vec![0x80, 1, 1];
     number(u64::from(count) / 2, &mut lengths);
     lengths.extend([0, 0, 0]);
@@ -209,7 +209,7 @@ fn wide_nulls_are_refused_by_name() {
     let (kind, message) = refused(read(made()));
     assert_eq!(kind, FileErrorKind::Limit);
     assert!(message.contains("memory_bytes_max"), "{message}");
-    // One that is not null has to be there, also where it is passed over.
+    // A non-null value must be present, also if it is skipped.
     let long = "required fixed_len_byte_array(2147483647)";
     for encoding in [0, 7, 9] {
         let bytes = column(long, 1000, &page(1000, encoding, &[0; 40]));
@@ -217,7 +217,7 @@ fn wide_nulls_are_refused_by_name() {
         let made = builder().files([Input::bytes(bytes)]).rows(Some(rows)).threads(1);
         refused(read(made));
     }
-    // A file that lacks such a column gives nulls of it.
+    // A file without such a column yields nulls.
     let other = file(&rows(0, 10), 10);
     let both = made().files([Input::bytes(other)]).limits(Limits::default());
     refused(read(both));
@@ -259,7 +259,7 @@ fn batches_are_shorter_where_rows_are_longer_than_expected() {
         assert_eq!(rows, 5000);
         assert!(batches.bytes_peak() < 64 << 20, "{}", batches.bytes_peak());
     }
-    // A condition's columns are decoded so too.
+    // A condition's columns are decoded in the same way.
     let limits = Limits::default().with_memory_bytes_max(16 << 20);
     let made = builder().files([Input::bytes(bytes)]).limits(limits).threads(1);
     assert_eq!(read(made.filter(condition("c0 = 'x' or c1 is null"))).unwrap(), 0);
@@ -279,8 +279,8 @@ fn a_row_that_does_not_fit_is_refused_by_name() {
     assert_eq!(read(made.limits(Limits::default().with_memory_bytes_max(1 << 30))).unwrap(), 3);
 }
 
-/// Files of numbers that do not agree, by both engines, in each way, as far as the first batches of
-/// each: an error or rows, no batch larger than the memory there is.
+/// Files with contradictory counts, by both engines, in each way, up to the first batches: an error
+/// or rows, no batch larger than the memory limit.
 #[test]
 fn numbers_that_do_not_agree_end_in_rows_or_an_error() {
     let limits = Limits::default().with_memory_bytes_max(24 << 20);
