@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one table of engines: a name, the feature that brings it, and how it is made.
+//! The one table of engines: name, cargo feature, constructor.
 //!
-//! The command, Python, the C ABI and with it Java, the ingest service and Flight take names from
-//! here and from nowhere else. What a name opens is a [`Chain`]: the engine itself, and after it
-//! those that decode what it declines. A new engine is a crate that implements
-//! [`Engine`](crate::Engine), a feature, and a row here.
+//! The command, Python, the C ABI and with it Java, the ingest service and Flight take names only
+//! from here. A name opens a [`Chain`]: the engine itself, and after it those that decode what it
+//! declines. A new engine is a crate that implements [`Engine`](crate::Engine), a feature, and a
+//! row here.
 
 #[cfg(feature = "gpu")]
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::gpu::{GpuEngine, GpuOptions, device::Device};
 pub struct Entry {
     /// What `--engine`, `engine=` and the like take.
     pub name: &'static str,
-    /// The cargo feature, of this crate and of the command, that brings it.
+    /// The cargo feature of this crate and of the command.
     pub feature: &'static str,
     /// What it is, for help texts.
     pub about: &'static str,
-    /// None: it was left out of this build.
+    /// `None` if this build does not have it.
     open: Option<fn(&EngineOptions) -> Result<Chain>>,
 }
 
@@ -79,7 +79,7 @@ pub const ENGINES: &[Entry] = &[
     },
 ];
 
-/// What engines are opened with.
+/// Options for opening engines.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EngineOptions {
     explain: bool,
@@ -89,22 +89,22 @@ pub struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// Only to be asked who would decode what, which needs no GPU. What it is set up for fails.
+    /// Only for explanations, which need no GPU. Decoding with it fails.
     #[must_use]
     pub fn with_explain(mut self, explain: bool) -> Self {
         self.explain = explain;
         self
     }
 
-    /// Memory of the GPU for each thread that decodes, in bytes. The default is 2 GiB.
+    /// GPU memory per decoder thread, in bytes. The default is 2 GiB.
     #[must_use]
     pub fn with_gpu_memory_bytes_max(mut self, bytes: u64) -> Self {
         self.gpu_memory_bytes_max = Some(bytes);
         self
     }
 
-    /// Another device than the first that CUDA shows. What `open` fails with as [`Error::Config`]
-    /// is no device to engine `auto`.
+    /// A device other than CUDA's first. An [`Error::Config`] of `open` means to engine `auto` that
+    /// there is no device.
     #[cfg(feature = "gpu")]
     #[must_use]
     pub fn with_gpu_device(mut self, open: OpenDevice) -> Self {
@@ -113,12 +113,12 @@ impl EngineOptions {
     }
 }
 
-/// The engine of this name with every option at its default. `gpu` is the first device that CUDA
-/// shows; `auto` is that, or `cpu` where there is none.
+/// The engine of this name with every option at its default. `gpu` is CUDA's first device; `auto`
+/// is that, or `cpu` if there is none.
 ///
 /// # Errors
-/// [`Error::Config`] lists the names that there are, names the feature that this build lacks, or
-/// says why there is no GPU.
+/// [`Error::Config`] lists the known names, names the feature that this build lacks, or has the
+/// reason why there is no GPU.
 ///
 /// ```
 /// use arrowsmith::Engine;
@@ -147,12 +147,12 @@ pub fn open(name: &str, options: &EngineOptions) -> Result<Chain> {
     }
 }
 
-/// The engine that options of reading name.
+/// The engine named by the options of reading.
 pub(crate) fn named(name: &str, gpu_memory_bytes_max: u64) -> Result<Chain> {
     open(name, &EngineOptions::default().with_gpu_memory_bytes_max(gpu_memory_bytes_max))
 }
 
-/// What is said of an engine that was left out of this build.
+/// The error for an engine that this build does not have.
 fn lacks(entry: &Entry) -> String {
     let Entry { name, feature, .. } = entry;
     format!("this build has no engine `{name}`: build it with the feature `{feature}`")
@@ -199,7 +199,7 @@ fn gpu(options: &EngineOptions) -> Result<Chain> {
 /// Engine `gpu` by itself, for batches that stay on the device.
 ///
 /// # Errors
-/// [`Error::Config`] where there is no GPU that will do, with the reason; and what the driver says.
+/// [`Error::Config`] if there is no usable GPU, with the reason; errors of the driver.
 #[cfg(feature = "gpu")]
 pub fn open_gpu(options: &EngineOptions) -> Result<GpuEngine> {
     let mut bounds = GpuOptions::default();
@@ -223,6 +223,6 @@ fn auto(options: &EngineOptions) -> Result<Chain> {
     };
     #[cfg(not(feature = "gpu"))]
     let absent = lacks(&ENGINES[1]);
-    // Where it is explained, the engine that is not there is one that declined.
+    // In explanations, a missing engine is one that declined.
     Ok(if options.explain { Chain::of(Absent::new("gpu", absent)).then(&host) } else { host })
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrowsmith: bytes in any shape, Arrow out, at the speed of the hardware.
 //!
-//! This is the library's face: it joins the crates below (source → plan → engine → batch) and holds
-//! no logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an
+//! This is the public API: it joins the crates below (source → plan → engine → batch) and has no
+//! logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an
 //! engine by name.
 //!
 //! ```
@@ -49,14 +49,13 @@ pub use arrowsmith_source::{
 pub use engines::{ENGINES, EngineOptions, engine};
 pub use options::{JsonReadOptions, ParquetReadOptions};
 
-/// Gives the memory that is kept for later batches back to the system. The memory of a batch
-/// returns to that store when the batch is dropped, because fresh memory costs more than decoding
-/// into it.
+/// Returns the memory that is kept for later batches to the system. The memory of a batch is kept
+/// when the batch is dropped, because fresh memory costs more than decoding into it.
 pub fn release_memory() {
     arrowsmith_simd::buffer::pool_clear();
 }
 
-/// Sets how much memory is kept for later batches at most, in bytes, for the whole process. The
+/// Sets the maximum memory that is kept for later batches, in bytes, for the whole process. The
 /// default is a sixteenth of the machine's memory, at most 1 GiB.
 pub fn set_kept_memory_max(bytes: usize) {
     arrowsmith_simd::buffer::set_pool_bytes_max(bytes);

@@ -2,11 +2,11 @@
 //! The options of reading: one table, from which every interface takes names, types, defaults and
 //! descriptions.
 //!
-//! [`JsonReadOptions`] and [`ParquetReadOptions`] are the options as Rust has them. [`JSON`] and
-//! [`PARQUET`] are the same for programs: the command makes its flags of them; the C ABI, Java,
-//! Python and the ingest service set options by name. All of it is declared in `table`, where an
-//! option is added; `docs/design/0016` says how it gets from there to every interface. What is read
-//! is no option, nor is what only one interface has, such as `--explain`.
+//! [`JsonReadOptions`] and [`ParquetReadOptions`] are the options in Rust. [`JSON`] and [`PARQUET`]
+//! are the same for programs: the command generates its flags from them; the C ABI, Java, Python
+//! and the ingest service set options by name. All of it is declared in `table`, where an option is
+//! added; `docs/design/0016` describes how it gets from there to every interface. Inputs are not
+//! options, nor is what only one interface has, such as `--explain`.
 //!
 //! ```
 //! use arrowsmith::options::{JsonReadOptions, Value};
@@ -57,8 +57,8 @@ pub struct OptionInfo {
 }
 
 impl OptionInfo {
-    /// The command's flag, without the hyphens before it: `on-error`. That of a [`Kind::Flag`] which
-    /// is on by default turns it off.
+    /// The command's flag, without the hyphens before it: `on-error`. That of a [`Kind::Flag`]
+    /// which is on by default turns it off.
     #[must_use]
     pub fn flag(&self) -> String {
         self.flag.map_or_else(|| self.name.replace('_', "-"), str::to_owned)

@@ -124,7 +124,8 @@ impl Stream for BatchStream {
 }
 
 impl Drop for BatchStream {
-    /// Does not wait for the thread, since it may be in a read and this may be an executor's thread.
+    /// Does not wait for the thread, since it may be in a read and this may be an executor's
+    /// thread.
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.room.notify_one();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a [`JsonReader`] is made: schema or inference, then plan, then pipeline.
+//! The builder of a [`JsonReader`]: schema or inference, then plan, then pipeline.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::engines;
 use crate::json::JsonReader;
 use crate::options::{InferRecords, JsonReadOptions, LateKeys};
 
-/// Infers the schema of `inputs` from their first records. The options are those of a reader, whose
-/// schema, if they have one, is not looked at.
+/// Infers the schema of `inputs` from their first records. The options are those of a reader; their
+/// schema is ignored.
 ///
 /// # Errors
-/// What reading the inputs gives, bad JSON in the sample, and types of columns that cannot be.
+/// Errors of reading the inputs, malformed JSON in the sample, and invalid types of columns.
 ///
 /// ```
 /// use arrowsmith::{Input, JsonReadOptions, json};
@@ -38,8 +38,8 @@ pub fn infer_schema(
     ReaderBuilder::new().options(options.clone()).infer_schema(inputs)
 }
 
-/// A reader that is being put together. Every option has a default: the schema is inferred, the
-/// engine is `cpu`, every core decodes, and the first record that does not match is an error.
+/// The builder of a reader. Every option has a default: the schema is inferred, the engine is
+/// `cpu`, every core decodes, and the first record that does not match is an error.
 #[derive(Default)]
 pub struct ReaderBuilder {
     options: JsonReadOptions,
@@ -81,8 +81,9 @@ impl ReaderBuilder {
         self
     }
 
-    /// Takes the records that were left out or changed, in the order of the input, on the thread
-    /// that reads the batches. Without it they are only counted, in [`JsonReader::progress`].
+    /// Called with the records that were skipped or changed, in the order of the input, on the
+    /// thread that reads the batches. Without it they are only counted, in
+    /// [`JsonReader::progress`].
     pub fn on_reject(mut self, take: impl FnMut(Reject) + Send + 'static) -> Self {
         self.on_reject = Some(Box::new(take));
         self
@@ -101,12 +102,11 @@ impl ReaderBuilder {
         self
     }
 
-    /// Opens `inputs`, which are read one after another. Inference, where it is needed, happens
-    /// here.
+    /// Opens `inputs`, which are read in order. Inference, if needed, happens here.
     ///
     /// # Errors
-    /// Schema, column and option errors, and what inference meets. Without inference inputs are
-    /// opened when it is their turn, so that their errors come with the batches.
+    /// Schema, column and option errors, and errors of inference. Without inference inputs are
+    /// opened in turn, so their errors are returned with the batches.
     pub fn open(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<JsonReader> {
         let planned = self.plan(inputs, false)?;
         self.start(planned)
@@ -162,7 +162,7 @@ impl ReaderBuilder {
             Some(schema) => (schema, inputs.into_iter().map(Origin::from).collect()),
             None => {
                 let found = self.sample(inputs)?;
-                // A record that is no JSON is left to the decoder, which says more about it.
+                // A malformed record is left to the decoder, which reports the details.
                 if !found.complete && found.fault.is_none() {
                     hint = Some(inferred_hint(found.records));
                 }
@@ -212,13 +212,14 @@ impl ReaderBuilder {
         (plan, pipeline)
     }
 
-    /// The same counter of bytes in all, so that what inference reads of a stream is counted.
+    /// One counter of bytes for all, so that the bytes that inference reads of a stream are
+    /// counted.
     fn open_options(&self) -> OpenOptions {
         OpenOptions { compression: self.options.compression, ..self.open.clone() }
     }
 }
 
-/// Where the options act: what each step of reading takes of them.
+/// Where the options apply: their part in each step of reading.
 impl JsonReadOptions {
     /// The options of the decoder.
     #[must_use]
@@ -242,7 +243,7 @@ impl JsonReadOptions {
     /// The plan for a schema, given or inferred: with its `types`, for its `columns`.
     ///
     /// # Errors
-    /// A type or a column that cannot be, and a schema that JSON cannot be decoded into.
+    /// An invalid type or column, and a schema that JSON cannot be decoded into.
     pub fn plan(&self, schema: SchemaRef) -> Result<Plan> {
         let schema = self.typed(schema)?;
         match &self.columns {
@@ -267,7 +268,7 @@ impl JsonReadOptions {
         }
     }
 
-    /// The options of inference. What decoding accepts or skips does not stop it.
+    /// The options of inference. It does not fail on what decoding accepts or skips.
     #[must_use]
     pub fn sampling(&self) -> SampleOptions {
         let mut sampling = SampleOptions {
@@ -297,12 +298,12 @@ pub(super) struct Planned {
     late_keys_fail: bool,
 }
 
-/// What a reader would do.
+/// An explanation of a reader.
 #[derive(Debug, Clone)]
 pub struct Explanation {
     /// The plan.
     pub plan: Arc<Plan>,
-    /// Who decodes by it, and who declined it before.
+    /// Which engine decodes it, and which ones declined.
     pub decision: Decision,
 }
 

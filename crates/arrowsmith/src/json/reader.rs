@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The reader: batches in the order of the input, as Arrow's own interface has it.
+//! The reader: batches in the order of the input, through Arrow's own interface.
 
 use std::sync::Arc;
 
@@ -13,9 +13,10 @@ use crate::json::BatchStream;
 
 /// Reads JSON as record batches.
 ///
-/// It is an [`Iterator`] and a [`RecordBatchReader`], so that everything that takes Arrow data takes it;
-/// there errors are [`ArrowError::ExternalError`] around [`Error`]. [`JsonReader::next_batch`]
-/// gives the errors as they are. After an error there is nothing more; the rows before it came first.
+/// It is an [`Iterator`] and a [`RecordBatchReader`], so it works with everything that takes Arrow
+/// data; there errors are [`ArrowError::ExternalError`] around [`Error`].
+/// [`JsonReader::next_batch`] returns the errors unwrapped. An error is the last item, after the
+/// rows before it.
 pub struct JsonReader {
     plan: Arc<Plan>,
     batches: BatchIter,
@@ -29,26 +30,26 @@ impl JsonReader {
     /// The next batch; `None` at the end.
     ///
     /// # Errors
-    /// The first record that does not fit, unless another [`OnError`](crate::OnError) was chosen; reading
-    /// that fails; [`Error::Cancelled`].
+    /// The first record that does not match the schema, unless another [`OnError`](crate::OnError)
+    /// was chosen; I/O errors; [`Error::Cancelled`].
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.batches.next().transpose()
     }
 
-    /// The plan that is run.
+    /// The plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
-    /// How far the reader is: bytes, rows, rejects. It may be kept and looked at from other threads.
+    /// The progress of the reader: bytes, rows, rejects. It may be kept and read by other threads.
     pub fn progress(&self) -> &Arc<Progress> {
         self.batches.progress()
     }
 
-    /// The batches as an async stream for any runtime. A thread of its own reads ahead a few batches.
+    /// The batches as an async stream for any runtime. A separate thread reads a few batches ahead.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the system cannot create a thread.
     pub fn into_stream(self) -> Result<BatchStream> {
         BatchStream::new(self.schema(), self.batches)
     }

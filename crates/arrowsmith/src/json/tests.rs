@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The faces give what the pipeline gives: rows, errors, hints, in order.
+//! The public interfaces return what the pipeline does: rows, errors, hints, in order.
 
 use std::fs;
 use std::pin::pin;
@@ -199,7 +199,7 @@ fn a_projection_grows_below_the_columns_that_were_chosen() {
 #[test]
 fn inference_passes_over_what_decoding_will_leave_out() {
     let text = "{\"a\":1}\nnonsense\n{\"a\":NaN}\n";
-    // What is no JSON is left to the decoder.
+    // Malformed JSON is left to the decoder.
     let mut strict = ReaderBuilder::new().open([Input::bytes(text)]).unwrap();
     assert!(strict.any(|batch| batch.is_err()));
     let options =
@@ -237,7 +237,7 @@ impl Wake for Unpark {
     }
 }
 
-/// All there is in a stream, polled only when it asks for it.
+/// All items of a stream, polled only when it wakes.
 fn block_on(stream: BatchStream) -> Vec<Result<RecordBatch>> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What other languages and documents say of the options, made from the table: the test compares it
-//! with the files, and with `ARROWSMITH_UPDATE_SNAPSHOTS=1` writes them.
+//! The options in other languages and documents, generated from the table: the test compares them
+//! with the files, and writes these with `ARROWSMITH_UPDATE_SNAPSHOTS=1`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,7 +15,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Holds a file, or what is between two lines of it, to a text.
+/// Compares a file, or the part between two of its lines, with a text.
 fn hold(path: &str, between: Option<(&str, &str)>, text: &str) {
     let file = repository().join(path);
     let before = fs::read_to_string(&file).unwrap_or_default();
@@ -67,7 +67,7 @@ fn camel(name: &str, is_type: bool) -> String {
     out
 }
 
-/// Each kind of a word, once, with its words.
+/// Each kind of choice, once, with its words.
 fn words() -> Vec<(String, Vec<&'static str>)> {
     let engines = ENGINES.iter().map(|entry| entry.name).collect();
     let mut words = vec![("Engine".to_owned(), engines)];
@@ -158,7 +158,7 @@ fn python_has_every_option() {
     hold("python/python/arrowsmith/_options.py", None, &out);
 }
 
-/// A setter of a Java builder; two where there are two types.
+/// A setter of a Java builder; two for options of two types.
 fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
     let name = camel(option.name, false);
     let mut setter = |method: &str, takes: &str, value: &str| {
@@ -177,7 +177,7 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
     let list = format!("List.of({name})");
     match option.kind {
         Kind::Flag => setter(&name, "boolean", &name),
-        // What is counted in memory is no long.
+        // Counts of things in memory are not `long`.
         Kind::Count { max, .. } if max < u64::MAX || COUNTED_IN_MEMORY.contains(&option.name) => {
             setter(&name, "Integer", &name);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the values of an option are, and the check that a value is one.
+//! The kinds of option values, and the validation of a value.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrowsmith_plan::load::load_schema;
 use super::value::Value;
 use crate::parquet::Predicate;
 
-/// What the values of an option are.
+/// The kind of an option's values.
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
     /// True or false.
@@ -147,7 +147,7 @@ impl Kind {
         texts.into_iter().filter_map(|text| Some((text, value(text)?))).collect()
     }
 
-    /// A value as a user writes it; none for no value.
+    /// A value as a user writes it; `None` for no value.
     pub(super) fn text(&self, value: &Value) -> Option<String> {
         let one = |value: &Value| self.text(value).unwrap_or_default();
         Some(match (self, value) {

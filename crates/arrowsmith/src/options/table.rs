@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of reading, each in one place: here an option is added.
+//! The options of reading, each in one place: an option is added here.
 //!
-//! A row is the description, a name, the type of the field and its default, then what its values are
-//! and the heading it belongs to; where they differ from the rule, the command's flag, what applies
-//! without a value, and whether inference by itself (`infers`) and services that receive records
-//! (`receives`) have the option. Where an option acts is `json::builder` and `parquet::reader`.
+//! A row is the description, a name, the type of the field and its default, then what its values
+//! are and the heading it belongs to; where they differ from the rule, the command's flag, what
+//! applies without a value, and whether inference by itself (`infers`) and services that receive
+//! records (`receives`) have the option. Options are applied in `json::builder` and
+//! `parquet::reader`.
 
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{DuplicateKeys, Limits, OnError, UnknownKeys};
@@ -61,7 +62,7 @@ macro_rules! options_of {
                 }
             }
 
-            /// The value of an option; none if there is no such option.
+            /// The value of an option; `None` if there is no such option.
             #[must_use]
             pub fn get(&self, name: &str) -> Option<Value> {
                 match name {
@@ -125,8 +126,8 @@ read_options! {
         /// The schema: its text form, or a file with it (text, Arrow or Parquet).
         schema: Option<SchemaRef> = None => Kind::Schema, Columns, unset: Some("inferred");
 
-        /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types are
-        /// those of the schema, given or inferred.
+        /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types
+        /// are those of the schema, given or inferred.
         types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true;
 
         /// How records are separated.

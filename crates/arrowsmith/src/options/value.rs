@@ -218,7 +218,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The framing; none where it is detected.
+    /// The framing; `None` where it is detected.
     #[must_use]
     pub fn framing(self) -> Option<Framing> {
         match self {

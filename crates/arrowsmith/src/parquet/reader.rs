@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Parquet reader and how it is made.
+//! The Parquet reader and its builder.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use crate::engines;
 use crate::options::ParquetReadOptions;
 use crate::stream::BatchStream;
 
-/// A reader that is being put together. Every option has a default: every column of every row, the
+/// The builder of a reader. Every option has a default: every column of every row, the
 /// engine is `cpu`, every core decodes.
 #[derive(Default)]
 pub struct ReaderBuilder {
@@ -139,7 +139,7 @@ impl ParquetReader {
     /// The next batch; `None` at the end.
     ///
     /// # Errors
-    /// A file that is not sound or cannot be read; [`Error::Cancelled`].
+    /// A file that is malformed or cannot be read; [`Error::Cancelled`].
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.batches.next().transpose()
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is in a Parquet file, for people and programs: row groups, columns, sizes, statistics, pages.
+//! What is in a Parquet file, for people and programs: row groups, columns, sizes, statistics,
+//! pages.
 //!
-//! It is made from the footer and, where pages are asked for, from their headers; no value is decoded.
+//! It is made from the footer and, if pages are requested, from their headers; no value is
+//! decoded.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +109,7 @@ pub struct ChunkReport {
     pub offset_index: bool,
     /// Whether there is a bloom filter.
     pub bloom_filter: bool,
-    /// Its pages, if they were asked for.
+    /// Its pages, if they were requested.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pages: Option<Vec<PageReport>>,
 }
@@ -135,7 +137,7 @@ pub struct PageReport {
 /// Describes a file, and with `pages` every page of it.
 ///
 /// # Errors
-/// A schema that has no meaning; with `pages` also headers that are not sound.
+/// A schema that has no meaning; with `pages` also headers that are malformed.
 pub fn describe(file: &File, pages: bool) -> Result<FileReport> {
     let plan = ReadPlan::new(file, &ReadOptions::default())?;
     let metadata = file.metadata();
@@ -273,7 +275,8 @@ fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
-/// Whether the bounds of decimals are of bytes that such a number has: the crate panics over others.
+/// Whether the bounds of decimals are of bytes that such a number has: the crate panics over
+/// others.
 fn fit(chunk: &ColumnChunkMetaData, data_type: &DataType) -> bool {
     let bytes_max = match data_type {
         DataType::Dictionary(_, values) => return fit(chunk, values),
@@ -289,7 +292,7 @@ fn fit(chunk: &ColumnChunkMetaData, data_type: &DataType) -> bool {
     })
 }
 
-/// The bounds in the footer as text, in the column's Arrow type; none where they cannot be told.
+/// The bounds in the footer as text, in the column's Arrow type; `None` where they cannot be told.
 fn bounds(file: &File, group: &RowGroupMetaData, leaf: &Leaf) -> (Option<String>, Option<String>) {
     let schema = file.metadata().file_metadata().schema_descr();
     if !fit(group.column(leaf.index), leaf.field.data_type()) {
