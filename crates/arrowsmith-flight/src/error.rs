@@ -74,7 +74,7 @@ pub fn status_of(dataset: &str, error: &Error) -> Status {
         Error::Arrow(error) => {
             warn!(dataset, %error, "bad data");
             Status::data_loss(format!(
-                "{dataset}: its data is not sound; the server's log says why"
+                "{dataset}: its data is malformed; the server's log says why"
             ))
         }
         other => {

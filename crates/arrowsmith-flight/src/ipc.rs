@@ -357,7 +357,7 @@ fn said(panic: Box<dyn Any + Send>) -> String {
 }
 
 fn unsound() -> String {
-    "a message that is not sound".to_owned()
+    "a malformed message".to_owned()
 }
 
 /// Runs code that panics on invalid input, where the library below has no error for it.

@@ -84,7 +84,7 @@ pub(crate) enum PageKind {
         /// Whether the values are compressed; the levels never are.
         compressed: bool,
     },
-    /// An index page or a kind that later versions of the format may add: passed over.
+    /// An index page or a kind that later versions of the format may add: skipped.
     Other,
 }
 

@@ -25,10 +25,10 @@ impl Suite<'_> {
         properties::check_seed(&reader, seed).map_err(|difference| self.differs(difference))
     }
 
-    /// A file with faults: an error, or rows that are sound.
+    /// A malformed file: an error, or valid rows.
     ///
     /// # Errors
-    /// What is not sound.
+    /// What differs.
     pub fn broken_file(&self, seed: u64) -> Held {
         let reader = Columns { suite: self, options: options() };
         broken::check_seed(&reader, seed).map_err(|difference| self.differs(difference))

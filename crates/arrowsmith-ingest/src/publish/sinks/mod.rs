@@ -127,7 +127,7 @@ impl SinkConfig {
         }
     }
 
-    /// What makes no sense in the options.
+    /// Checks the options.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
             Self::Directory(options) => {
