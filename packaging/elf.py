@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Says what a module for musl asks of others, and fails if that is more than Python and musl have."""
+"""Lists the symbols that a module for musl needs, and fails if Python and musl do not have them."""
 
 import re
 import sys
@@ -13,13 +13,13 @@ ASSEMBLY = Path(ziglang.__file__).parent / "lib/libc/musl/libc.S"
 
 
 def main(module: str) -> None:
-    """Compares the undefined symbols of a module with what is there at run time."""
+    """Compares the undefined symbols of a module with those available at run time."""
     musl = set(re.findall(r"^(?:\.globl|\.weak|WEAK\w+)\s+(\w+)", ASSEMBLY.read_text(), re.M))
     with open(module, "rb") as stream:
         elf = ELFFile(stream)
         needed = [tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")]
         symbols = list(elf.get_section_by_name(".dynsym").iter_symbols())
-    # What is weak may be absent: its callers look.
+    # Weak symbols may be absent: callers check.
     undefined = {
         s.name
         for s in symbols

@@ -29,7 +29,7 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * }</pre>
  *
  * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep
- * the result. Fields may be private; static and transient ones are left out, those of superclasses
+ * the result. Fields may be private; static and transient ones are skipped, those of superclasses
  * come first. Their types become:
  *
  * <table>
