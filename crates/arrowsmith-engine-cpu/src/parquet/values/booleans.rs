@@ -91,7 +91,7 @@ impl Values for Booleans {
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let bits = self.out.take();
         if nulls.as_ref().is_some_and(|nulls| nulls.len() != bits.len()) {
-            return Err(corrupt("fewer booleans than their levels say"));
+            return Err(corrupt("the number of booleans is not that of their levels"));
         }
         Ok(Arc::new(BooleanArray::new(bits, nulls)))
     }

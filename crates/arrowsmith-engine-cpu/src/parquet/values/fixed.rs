@@ -144,7 +144,7 @@ impl Values for FixedBytes {
         let bytes: Buffer = self.out.take().into_inner();
         let rows = bytes.len() / self.width;
         if nulls.as_ref().is_some_and(|nulls| nulls.len() != rows) {
-            return Err(corrupt("byte arrays out of step with their levels"));
+            return Err(corrupt("the number of values is not that of their levels"));
         }
         let values = bytes.as_slice().as_chunks::<12>().0;
         let number = |bytes: &[u8; 12], at: usize| {
