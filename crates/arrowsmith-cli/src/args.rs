@@ -129,8 +129,8 @@ pub struct OutputArgs {
     #[arg(long, value_enum, value_name = "COMPRESSION")]
     pub buffer_compression: Option<BufferCompression>,
 
-    /// Parquet: compression codec: none, snappy, lz4, zstd, gzip or brotli; the last three take a
-    /// level (zstd:9) [default: zstd]
+    /// Parquet: compression codec: none, snappy, lz4, zstd, gzip or brotli, the last three with a
+    /// level (zstd:9), or auto: none, lz4 or zstd for each column chunk [default: zstd]
     #[arg(long, value_name = "CODEC", value_parser = codec)]
     pub codec: Option<Codec>,
 
@@ -145,6 +145,10 @@ pub struct OutputArgs {
     /// Parquet: which encodings are chosen from the data [default: smallest]
     #[arg(long, value_enum, value_name = "CHOICE")]
     pub encodings: Option<Encodings>,
+
+    /// Parquet: columns with a bloom filter, as paths: `id,user.name`
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub bloom_filter: Vec<String>,
 
     /// Parquet: do not use dictionary encoding: `--encodings plain`
     #[arg(long, conflicts_with = "encodings")]

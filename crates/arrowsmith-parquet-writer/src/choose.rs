@@ -30,6 +30,10 @@ const GAIN_MIN: f64 = 0.02;
 /// decompressed by each reader.
 const RAW_COST: f64 = 0.03;
 
+/// The codecs of [`Codec::Auto`], and what decompressing a byte costs with each, in hundredths of a
+/// byte that is stored (docs/design/0017).
+const AUTO: [(Codec, u64); 2] = [(Codec::Lz4, 3), (Codec::Zstd(1), 10)];
+
 /// What has been chosen for a column chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chosen {
@@ -76,6 +80,20 @@ pub(crate) fn gains(compressed: usize, raw: usize) -> bool {
     compressed + raw / 50 < raw
 }
 
+/// Chooses the codec of [`Codec::Auto`] by the first bytes of a page.
+pub(crate) fn choose_codec(page: &[u8], compressor: &mut Compressor) -> Result<Codec> {
+    let part = &page[..page.len().min(SAMPLE_BYTES)];
+    let mut best = (part.len() as u64 * 100, Codec::None);
+    for (codec, cost) in AUTO {
+        let bytes = compressor.compress(codec, part)?.len();
+        let cost = 100 * bytes as u64 + cost * part.len() as u64;
+        if cost < best.0 {
+            best = (cost, codec);
+        }
+    }
+    Ok(best.1)
+}
+
 /// Chooses by the values of the first page that has some; `indices` are those of a new dictionary.
 /// `whole` says that there are no more pages.
 pub(crate) fn choose(
@@ -87,7 +105,7 @@ pub(crate) fn choose(
     compressor: &mut Compressor,
 ) -> Result<Chosen> {
     let sample = sample(leaf, values);
-    let mut measure = Measure { compressor, codec: options.codec, page: Vec::new() };
+    let mut measure = Measure { compressor, codec: options.codec.base(), page: Vec::new() };
     let mut best: Option<Candidate> = None;
     let mut fallback: Option<Candidate> = None;
     for encoding in candidates(leaf, options) {
@@ -117,7 +135,11 @@ pub(crate) fn choose(
     Ok(Chosen {
         encoding: best.encoding,
         fallback: fallback.map_or(Encoding::Plain, |candidate| candidate.encoding),
-        codec: if shrinks || !options.skip_incompressible { options.codec } else { Codec::None },
+        codec: if shrinks || !options.skip_incompressible {
+            options.codec.base()
+        } else {
+            Codec::None
+        },
     })
 }
 
@@ -305,5 +327,28 @@ mod tests {
         assert!(near(distinct_after(20_000.0, 12_642.0, 160_000.0), 19_993.0));
         assert!(near(distinct_after(20_000.0, 20_000.0, 160_000.0), 160_000.0));
         assert!(near(distinct_after(20_000.0, 500.0, 20_000.0), 500.0));
+    }
+
+    /// None for what does not shrink, LZ4 for what it shrinks nearly as much as Zstandard does.
+    #[test]
+    fn codecs_are_chosen_by_what_they_make_of_a_page() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 33
+        };
+        let noise: Vec<u8> = (0..50_000).map(|_| random().to_le_bytes()[0]).collect();
+        let words = ["delta ", "page ", "of ", "values ", "levels ", "and ", "rows "];
+        let text: String =
+            (0..10_000).map(|_| words[usize::try_from(random() % 7).unwrap()]).collect();
+        let mut compressor = Compressor::default();
+        for (page, codec) in [
+            (noise.as_slice(), Codec::None),
+            (&[], Codec::None),
+            (&[7; 50_000], Codec::Lz4),
+            (text.as_bytes(), Codec::Zstd(1)),
+        ] {
+            assert_eq!(choose_codec(page, &mut compressor).unwrap(), codec);
+        }
     }
 }

@@ -9,7 +9,6 @@ use parquet::basic::{
     BrotliLevel, Compression, Encoding as Named, GzipLevel, PageType, Type as Physical, ZstdLevel,
 };
 use parquet::data_type::{ByteArray, FixedLenByteArray};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, PageEncodingStats};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
@@ -17,7 +16,7 @@ use crate::column::{PageEncoding, RawPage};
 use crate::compress::Compressor;
 use crate::number::signed;
 use crate::options::{Codec, Options, PageVersion};
-use crate::schema::{Leaf, Order};
+use crate::schema::{Leaf, Order, failed};
 use crate::statistics::{Bounds, boundary_order, truncated_max, truncated_min};
 use crate::thrift::{IndexEntry, Location, PageKind, column_index, offset_index, page_header};
 
@@ -113,6 +112,8 @@ impl Page {
 pub(crate) struct Chunk {
     pub(crate) pages: Vec<Page>,
     pub(crate) codec: Codec,
+    /// The bloom filter as in the file, where there is one.
+    pub(crate) bloom: Option<Vec<u8>>,
 }
 
 /// What the end of the file says of a chunk.
@@ -122,10 +123,6 @@ pub(crate) struct Described {
     /// Empty if there is none.
     pub(crate) column_index: Vec<u8>,
     pub(crate) offset_index: Vec<u8>,
-}
-
-fn failed(error: ParquetError) -> Error {
-    Error::schema("", error.to_string())
 }
 
 impl Chunk {
@@ -238,7 +235,7 @@ fn named(encoding: PageEncoding) -> Named {
 
 fn compression(codec: Codec) -> Result<Compression> {
     Ok(match codec {
-        Codec::None => Compression::UNCOMPRESSED,
+        Codec::Auto | Codec::None => Compression::UNCOMPRESSED,
         Codec::Snappy => Compression::SNAPPY,
         Codec::Lz4 => Compression::LZ4_RAW,
         Codec::Zstd(level) => Compression::ZSTD(ZstdLevel::try_new(level).map_err(failed)?),

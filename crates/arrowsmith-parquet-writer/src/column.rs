@@ -13,7 +13,8 @@ use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
 use parquet::basic::Type as Physical;
 
-use crate::choose::{Chosen, choose, encode, gains, may_have_dictionary};
+use crate::bloom::Bloom;
+use crate::choose::{Chosen, choose, choose_codec, encode, gains, may_have_dictionary};
 use crate::compress::Compressor;
 use crate::dense::{BYTES_MAX, Dense, Refused, dictionary_keys};
 use crate::dictionary::Dictionary;
@@ -95,6 +96,7 @@ pub(crate) struct Encoder {
     body_bytes: usize,
     /// Whether a page of indices has been written.
     used: bool,
+    bloom: Option<Bloom>,
     pages: u32,
 }
 
@@ -128,13 +130,14 @@ impl Encoder {
             index_bytes: 0,
             body_bytes: 0,
             used: false,
+            bloom: None,
             pages: 0,
         }
     }
 
     /// The codec of the chunk.
     pub(crate) fn codec(&self) -> Codec {
-        self.codec.unwrap_or(self.options.codec)
+        self.codec.unwrap_or(self.options.codec.base())
     }
 
     /// Takes the next rows; calls `page` with each page that is full.
@@ -170,6 +173,10 @@ impl Encoder {
         let Some(dictionary) = dictionary.filter(|_| self.used) else {
             return Ok(None);
         };
+        let body = dictionary.page();
+        if let Some(bloom) = self.filter()? {
+            bloom.add_plain(&body);
+        }
         Ok(Some(RawPage {
             encoding: PageEncoding::DictionaryPage,
             rows: 0,
@@ -177,12 +184,26 @@ impl Encoder {
             nulls: 0,
             rep_bytes: 0,
             def_bytes: 0,
-            body: dictionary.page(),
+            body,
             bounds: None,
             def_histogram: Vec::new(),
             rep_histogram: Vec::new(),
             text_bytes: 0,
         }))
+    }
+
+    /// The bloom filter of all values, once they are encoded; a column of nulls has an empty one.
+    pub(crate) fn bloom(&mut self) -> Result<Option<Vec<u8>>> {
+        self.filter()?;
+        self.bloom.take().map_or(Ok(None), Bloom::finish)
+    }
+
+    /// The bloom filter, if the column has one.
+    fn filter(&mut self) -> Result<Option<&mut Bloom>> {
+        if self.leaf.bloom && self.bloom.is_none() {
+            self.bloom = Some(Bloom::new(&self.leaf, &self.options)?);
+        }
+        Ok(self.bloom.as_mut())
     }
 
     /// Rows of the next page, by the estimate of their size.
@@ -207,7 +228,7 @@ impl Encoder {
         self.forget(gathered.rows);
         let page = self.encode(&gathered, whole, tools)?;
         self.pages += 1;
-        let chosen = self.chosen.map_or(self.options.codec, |chosen| chosen.codec);
+        let chosen = self.chosen.map_or(self.options.codec.base(), |chosen| chosen.codec);
         let codec = *self.codec.get_or_insert(chosen);
         emit(page, codec, tools)
     }
@@ -387,6 +408,9 @@ impl Encoder {
                     other => other,
                 });
                 encode(chosen, &leaf, &tools.values, &mut body);
+                if let Some(bloom) = self.filter()? {
+                    bloom.add(&tools.values);
+                }
                 text_bytes = match leaf.physical {
                     Physical::BYTE_ARRAY => tools.values.bytes.len(),
                     _ => 0,
@@ -417,7 +441,7 @@ impl Encoder {
     }
 
     /// Compresses after all if only the values of the sample did not shrink: the levels of a first
-    /// page may.
+    /// page may. Chooses the codec if it is to be chosen.
     fn check_codec(
         &mut self,
         body: &[u8],
@@ -426,7 +450,9 @@ impl Encoder {
     ) -> Result<()> {
         let Some(chosen) = &mut self.chosen else { return Ok(()) };
         let with_levels = self.options.page_version == PageVersion::V1 && levels > 0;
-        if chosen.codec == Codec::None && self.options.codec != Codec::None && with_levels {
+        if self.options.codec == Codec::Auto {
+            chosen.codec = choose_codec(body, compressor)?;
+        } else if chosen.codec == Codec::None && self.options.codec != Codec::None && with_levels {
             let bytes = compressor.compress(self.options.codec, body)?.len();
             if gains(bytes, body.len()) {
                 chosen.codec = self.options.codec;

@@ -32,7 +32,8 @@ impl Compressor {
         self.scratch.clear();
         let out = &mut self.scratch;
         match codec {
-            Codec::None => out.extend_from_slice(input),
+            // A chunk has a codec of its own: see `Codec::base`.
+            Codec::Auto | Codec::None => out.extend_from_slice(input),
             Codec::Snappy => {
                 let encoder = self.snappy.get_or_insert_with(snap::raw::Encoder::new);
                 // Bounded: by the input, which is in memory.
@@ -126,7 +127,7 @@ mod tests {
                 let found = compressor.compress(codec, &input).unwrap();
                 let mut plain = vec![0; input.len()];
                 match codec {
-                    Codec::None => plain = found.to_vec(),
+                    Codec::Auto | Codec::None => plain = found.to_vec(),
                     Codec::Snappy => {
                         plain = snap::raw::Decoder::new().decompress_vec(found).unwrap()
                     }

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bloom;
 mod choose;
 mod chunk;
 mod column;

@@ -7,10 +7,13 @@ use std::str::FromStr;
 
 use arrowsmith_core::{Error, Result};
 
-/// The compression of pages: `none`, `snappy`, `lz4`, or `zstd`, `gzip`, `brotli`, each with an
-/// optional level after a colon (`zstd:9`). The default is `zstd` at level 1.
+/// The compression of pages: `none`, `snappy`, `lz4`, `zstd`, `gzip`, `brotli`, the last three with
+/// an optional level after a colon (`zstd:9`), or `auto`. The default is `zstd` at level 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Codec {
+    /// For each column chunk none, LZ4 or Zstandard, by what each makes of the first page: never by
+    /// the clock, so that equal data are equal files.
+    Auto,
     /// No compression.
     None,
     /// Snappy.
@@ -26,13 +29,18 @@ pub enum Codec {
 }
 
 /// The names that [`Codec::from_str`] accepts, for messages.
-const NAMES: &str = "none, snappy, lz4, zstd[:1-22], gzip[:0-9], brotli[:0-11]";
+const NAMES: &str = "auto, none, snappy, lz4, zstd[:1-22], gzip[:0-9], brotli[:0-11]";
 
 impl Codec {
+    /// The codec that encodings are chosen with, and that pages without values have.
+    pub(crate) fn base(self) -> Self {
+        if self == Self::Auto { Self::default() } else { self }
+    }
+
     /// An error for a level outside the codec's range.
     pub(crate) fn check(self) -> Result<()> {
         let valid = match self {
-            Self::None | Self::Snappy | Self::Lz4 => true,
+            Self::Auto | Self::None | Self::Snappy | Self::Lz4 => true,
             Self::Zstd(level) => (1..=22).contains(&level),
             Self::Gzip(level) => level <= 9,
             Self::Brotli(level) => level <= 11,
@@ -50,6 +58,7 @@ impl Default for Codec {
 impl fmt::Display for Codec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto => f.write_str("auto"),
             Self::None => f.write_str("none"),
             Self::Snappy => f.write_str("snappy"),
             Self::Lz4 => f.write_str("lz4"),
@@ -70,6 +79,7 @@ impl FromStr for Codec {
             Some((name, level)) => (name, Some(level.parse::<u32>().map_err(|_| unknown())?)),
         };
         let codec = match (name, level) {
+            ("auto", None) => Self::Auto,
             ("none", None) => Self::None,
             ("snappy", None) => Self::Snappy,
             ("lz4", None) => Self::Lz4,
@@ -166,6 +176,10 @@ pub struct Options {
     pub statistics: bool,
     /// Maximum size of a minimum or maximum of a variable length, in bytes. Default 64.
     pub statistics_bytes: usize,
+    /// Columns whose chunks have a bloom filter, by the dotted path in the Parquet schema, or the
+    /// start of one: `user` is all that is below it. Values that are not in a chunk pass its filter
+    /// one time in a hundred. Booleans have none.
+    pub bloom_filters: Vec<String>,
     /// The text in the footer that names the writing program.
     pub created_by: String,
 }
@@ -188,6 +202,7 @@ impl Default for Options {
             crc: false,
             statistics: true,
             statistics_bytes: 64,
+            bloom_filters: Vec::new(),
             created_by: concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }
@@ -225,7 +240,7 @@ mod tests {
 
     #[test]
     fn codecs_are_read_as_they_are_written() {
-        for name in ["none", "snappy", "lz4", "zstd:22", "gzip:9", "brotli:11"] {
+        for name in ["auto", "none", "snappy", "lz4", "zstd:22", "gzip:9", "brotli:11"] {
             assert_eq!(name.parse::<Codec>().unwrap().to_string(), name);
         }
         assert_eq!("zstd".parse::<Codec>().unwrap(), Codec::default());

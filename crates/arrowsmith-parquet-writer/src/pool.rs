@@ -41,12 +41,14 @@ struct Inbox {
 }
 
 /// Pages as they are finished, the dictionary's first.
+#[derive(Default)]
 struct Pages {
     slots: Vec<Option<Page>>,
     /// Pages that are being compressed.
     open: usize,
     /// The codec, once all pages are known.
     ended: Option<Codec>,
+    bloom: Option<Vec<u8>>,
 }
 
 /// A column chunk in progress.
@@ -78,7 +80,7 @@ impl Group {
                 inbox: Mutex::default(),
                 encoder: Mutex::new(Encoder::new(Arc::clone(leaf), Arc::clone(options))),
                 // The first slot is the dictionary's.
-                pages: Mutex::new(Pages { slots: vec![None], open: 0, ended: None }),
+                pages: Mutex::new(Pages { slots: vec![None], ..Pages::default() }),
                 group: Arc::clone(&progress),
             })
         };
@@ -99,6 +101,7 @@ impl Column {
         Chunk {
             pages: slots.into_iter().flatten().collect(),
             codec: pages.ended.unwrap_or(Codec::None),
+            bloom: pages.bloom.take(),
         }
     }
 }
@@ -320,6 +323,7 @@ impl Shared {
                 Some(Item::End) => {
                     let dictionary = encoder.finish(tools, &mut page)?;
                     let codec = encoder.codec();
+                    let bloom = encoder.bloom()?;
                     if let Some(raw) = dictionary {
                         let options = &self.options;
                         let page = Page::new(raw, codec, options, &mut tools.compressor)?;
@@ -327,6 +331,7 @@ impl Shared {
                     }
                     let mut pages = lock(&column.pages);
                     pages.ended = Some(codec);
+                    pages.bloom = bloom;
                     Self::settle(column, &pages);
                 }
                 None => return Ok(()),

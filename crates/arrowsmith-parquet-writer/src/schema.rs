@@ -7,9 +7,15 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{ColumnOrder, LogicalType, SortOrder, Type as Physical};
+use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr};
 
 use crate::options::{Encoding, Options};
+
+/// An error of the `parquet` crate.
+pub(crate) fn failed(error: ParquetError) -> Error {
+    Error::schema("", error.to_string())
+}
 
 /// A step from a column to one of its leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +66,8 @@ pub(crate) struct Leaf {
     pub(crate) path: String,
     /// The encoding that an option requires.
     pub(crate) forced: Option<Encoding>,
+    /// Whether it has a bloom filter.
+    pub(crate) bloom: bool,
     pub(crate) descr: ColumnDescPtr,
 }
 
@@ -78,7 +86,7 @@ impl Plan {
         let fields: Fields = schema.fields().iter().map(stored).collect();
         let stored = Schema::new_with_metadata(fields, schema.metadata().clone());
         let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
-        let descr = Arc::new(descr.map_err(|error| Error::schema("", error.to_string()))?);
+        let descr = Arc::new(descr.map_err(failed)?);
         let mut leaves = Vec::new();
         for (column, field) in schema.fields().iter().enumerate() {
             let mut steps = Vec::new();
@@ -87,11 +95,14 @@ impl Plan {
             });
         }
         let mut encodings = options.encodings.clone();
+        let mut filters: Vec<(&str, bool)> =
+            options.bloom_filters.iter().map(|path| (path.as_str(), false)).collect();
         let mut planned = Vec::with_capacity(leaves.len());
         for ((column, steps, nullable), descr) in leaves.into_iter().zip(descr.columns()) {
             let path = descr.path().string();
             let forced = encodings.remove(&path);
-            let leaf = Leaf::new(column, steps, nullable, path, forced, descr)?;
+            let mut leaf = Leaf::new(column, steps, nullable, path, forced, descr)?;
+            leaf.bloom = leaf.is_in(&mut filters);
             planned.push(Arc::new(leaf));
         }
         if planned.len() != descr.num_columns() {
@@ -99,6 +110,10 @@ impl Plan {
         }
         if let Some(path) = encodings.keys().min() {
             return Err(Error::Config(format!("encodings: there is no column {path}")));
+        }
+        if let Some((path, _)) = filters.iter().find(|(_, found)| !found) {
+            let message = format!("bloom_filters: there is no column {path} that can have one");
+            return Err(Error::Config(message));
         }
         Ok(Self { descr, stored, leaves: planned })
     }
@@ -138,6 +153,7 @@ impl Leaf {
             order: order(descr),
             path,
             forced,
+            bloom: false,
             descr: Arc::clone(descr),
         };
         if forced.is_some_and(|encoding| !leaf.allows(encoding)) {
@@ -145,6 +161,19 @@ impl Leaf {
             return Err(Error::Config(format!("encodings: {}: {message}", leaf.path)));
         }
         Ok(leaf)
+    }
+
+    /// Whether it is to have a bloom filter; notes the paths that name it.
+    fn is_in(&self, filters: &mut [(&str, bool)]) -> bool {
+        let mut any = false;
+        for (path, found) in filters {
+            let rest = self.path.strip_prefix(*path);
+            let named = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+            if named && self.physical != Physical::BOOLEAN {
+                (any, *found) = (true, true);
+            }
+        }
+        any
     }
 
     /// Whether the format has the encoding for the leaf's type.

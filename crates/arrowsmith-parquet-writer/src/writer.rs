@@ -10,7 +10,6 @@ use arrow_schema::{DataType, FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::basic::ColumnOrder;
-use parquet::errors::ParquetError;
 use parquet::file::metadata::{
     FileMetaData, KeyValue, ParquetMetaDataBuilder, ParquetMetaDataWriter, RowGroupMetaData,
 };
@@ -19,7 +18,7 @@ use crate::levels::leaf_bytes;
 use crate::number::signed;
 use crate::options::{Options, PageVersion};
 use crate::pool::{Group, Pool};
-use crate::schema::Plan;
+use crate::schema::{Plan, failed};
 
 /// The first bytes of a file; they are its last as well.
 const MAGIC: &[u8] = b"PAR1";
@@ -78,10 +77,6 @@ struct Written {
     metadata: RowGroupMetaData,
     column_indexes: Vec<Vec<u8>>,
     offset_indexes: Vec<Vec<u8>>,
-}
-
-fn failed(error: ParquetError) -> Error {
-    Error::schema("", error.to_string())
 }
 
 impl<W: Write> ParquetWriter<W> {
@@ -220,6 +215,7 @@ impl<W: Write> ParquetWriter<W> {
         }
         let (mut column_indexes, mut offset_indexes) = (Vec::new(), Vec::new());
         let mut plain_bytes = 0;
+        let mut described_chunks = Vec::with_capacity(group.columns.len());
         for (leaf, column) in self.plan.leaves.iter().zip(&group.columns) {
             let chunk = column.take();
             let described = chunk.describe(leaf, &self.options, self.offset)?;
@@ -229,9 +225,22 @@ impl<W: Write> ParquetWriter<W> {
                 self.offset += page.bytes() as u64;
             }
             plain_bytes += described.metadata.uncompressed_size();
-            metadata = metadata.add_column_metadata(described.metadata);
+            described_chunks.push((described.metadata, chunk.bloom));
             column_indexes.push(described.column_index);
             offset_indexes.push(described.offset_index);
+        }
+        for (chunk, bloom) in described_chunks {
+            let Some(bloom) = bloom else {
+                metadata = metadata.add_column_metadata(chunk);
+                continue;
+            };
+            let chunk = chunk
+                .into_builder()
+                .set_bloom_filter_offset(Some(self.offset.cast_signed()))
+                .set_bloom_filter_length(i32::try_from(bloom.len()).ok());
+            metadata = metadata.add_column_metadata(chunk.build().map_err(failed)?);
+            self.sink.write_all(&bloom)?;
+            self.offset += bloom.len() as u64;
         }
         let metadata = metadata.set_total_byte_size(plain_bytes).build().map_err(failed)?;
         self.written.push(Written { metadata, column_indexes, offset_indexes });

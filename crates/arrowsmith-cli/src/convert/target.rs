@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use arrow_schema::SchemaRef;
+use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
 use arrowsmith_sink::json::{JsonOptions, JsonSink};
@@ -42,6 +43,7 @@ impl<'a> Target<'a> {
             ("--row-group-bytes", args.row_group_bytes.is_some()),
             ("--encodings", args.encodings.is_some()),
             ("--no-dictionary", args.no_dictionary),
+            ("--bloom-filter", !args.bloom_filter.is_empty()),
             ("--writer", args.writer.is_some()),
         ];
         let arrow_only = [("--buffer-compression", args.buffer_compression.is_some())];
@@ -78,8 +80,8 @@ impl<'a> Target<'a> {
     /// With this many threads that encode, instead of one per core.
     #[must_use]
     pub fn with_threads(mut self, threads: Option<usize>) -> Self {
-        if let TargetFormat::Parquet(options) = &mut self.format {
-            options.threads = threads.unwrap_or(0);
+        if let (TargetFormat::Parquet(options), Some(threads)) = (&mut self.format, threads) {
+            options.threads = threads;
         }
         self
     }
@@ -93,7 +95,12 @@ impl<'a> Target<'a> {
                 Box::new(IpcSink::new(output, schema, options).map_err(Failure::output)?)
             }
             TargetFormat::Parquet(options) => {
-                Box::new(ParquetSink::new(output, schema, options).map_err(Failure::output)?)
+                let sink = ParquetSink::new(output, schema, options);
+                Box::new(sink.map_err(|error| match error {
+                    // An option does not suit the schema.
+                    Error::Config(message) => Failure::Usage(message),
+                    error => Failure::output(error),
+                })?)
             }
             TargetFormat::Json(options) => {
                 Box::new(JsonSink::new(output, schema, options).map_err(Failure::output)?)
@@ -145,6 +152,7 @@ fn parquet_options(args: &OutputArgs) -> ParquetOptions {
             Some(Encodings::Compatible) => parquet::Choice::Compatible,
             Some(Encodings::Plain) => parquet::Choice::Plain,
         },
-        ..default
+        bloom_filters: args.bloom_filter.clone(),
+        threads: 0,
     }
 }

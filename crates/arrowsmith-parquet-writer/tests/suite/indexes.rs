@@ -67,10 +67,10 @@ fn order(column: &ColumnDescriptor) -> Option<fn(&[u8]) -> Key> {
 
 /// What is in some rows of a column.
 #[derive(Debug, Default)]
-struct Found {
-    values: Vec<Vec<u8>>,
-    def: Vec<i16>,
-    rep: Vec<i16>,
+pub struct Found {
+    pub values: Vec<Vec<u8>>,
+    pub def: Vec<i16>,
+    pub rep: Vec<i16>,
 }
 
 impl Found {
@@ -84,7 +84,7 @@ impl Found {
     }
 }
 
-fn read(reader: &mut ColumnReader, rows: usize, column: &ColumnDescriptor) -> Found {
+pub fn read(reader: &mut ColumnReader, rows: usize, column: &ColumnDescriptor) -> Found {
     fn typed<T: DataType>(reader: &mut ColumnReaderImpl<T>, rows: usize, found: &mut Found) {
         let mut values = Vec::new();
         let (def, rep) = (Some(&mut found.def), Some(&mut found.rep));

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod bloom;
 mod corpora;
 mod faults;
 mod indexes;

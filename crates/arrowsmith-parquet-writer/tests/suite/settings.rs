@@ -29,7 +29,7 @@ fn encodings(physical: Physical) -> &'static [Encoding] {
 
 /// Random options for a schema.
 pub fn options(rng: &mut Rng, schema: &Schema) -> Options {
-    let codecs = ["none", "snappy", "lz4", "zstd", "zstd:7", "gzip:1", "brotli:2"];
+    let codecs = ["auto", "none", "snappy", "lz4", "zstd", "zstd:7", "gzip:1", "brotli:2"];
     let codec: Codec = rng.pick(&codecs).parse().unwrap();
     let mut options = Options {
         codec,
@@ -53,6 +53,9 @@ pub fn options(rng: &mut Rng, schema: &Schema) -> Options {
         if rng.one_in(3) {
             let encoding = *rng.pick(encodings(column.physical_type()));
             options.encodings.insert(column.path().string(), encoding);
+        }
+        if column.physical_type() != Physical::BOOLEAN && rng.one_in(4) {
+            options.bloom_filters.push(column.path().string());
         }
     }
     options

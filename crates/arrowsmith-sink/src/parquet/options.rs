@@ -36,7 +36,7 @@ impl FromStr for Writer {
 pub struct ParquetOptions {
     /// Who encodes.
     pub writer: Writer,
-    /// Compression of the pages.
+    /// Compression of the pages. [`Writer::Reference`] has no [`Codec::Auto`].
     pub codec: Codec,
     /// Maximum rows per row group. Default 1 Mi.
     pub row_group_rows: usize,
@@ -47,6 +47,9 @@ pub struct ParquetOptions {
     /// Which encodings are chosen from the data. [`Writer::Reference`] has no
     /// [`Choice::Smallest`]: it writes [`Choice::Compatible`].
     pub encodings: Choice,
+    /// Columns with a bloom filter, by their dotted paths in the Parquet schema or the start of
+    /// one. Not with [`Writer::Reference`].
+    pub bloom_filters: Vec<String>,
     /// Threads that encode, the calling one included; 0: as many as there are processors. The file
     /// is the same for any number. Default 1.
     pub threads: usize,
@@ -61,6 +64,7 @@ impl Default for ParquetOptions {
             row_group_rows: default.row_group_rows,
             row_group_bytes: default.row_group_bytes,
             encodings: default.choice,
+            bloom_filters: default.bloom_filters,
             threads: default.threads,
         }
     }
@@ -74,6 +78,7 @@ impl ParquetOptions {
             row_group_rows: self.row_group_rows,
             row_group_bytes: self.row_group_bytes,
             choice: self.encodings,
+            bloom_filters: self.bloom_filters.clone(),
             threads: self.threads.min(THREADS_MAX),
             ..arrowsmith_parquet_writer::Options::default()
         }

@@ -26,6 +26,10 @@ impl<W: Write + Send> Reference<W> {
             let message = "row_group_rows and row_group_bytes must be at least 1";
             return Err(Error::Config(message.to_owned()));
         }
+        if options.codec == Codec::Auto || !options.bloom_filters.is_empty() {
+            let message = "the writer \"reference\" has no codec auto and no bloom filters";
+            return Err(Error::Config(message.to_owned()));
+        }
         let properties = WriterProperties::builder()
             .set_created_by(concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(compression(options.codec).map_err(plain)?)
@@ -65,7 +69,7 @@ impl<W: Write + Send> Reference<W> {
 /// The codec as the `parquet` crate names it.
 fn compression(codec: Codec) -> Result<Compression, ParquetError> {
     Ok(match codec {
-        Codec::None => Compression::UNCOMPRESSED,
+        Codec::Auto | Codec::None => Compression::UNCOMPRESSED,
         Codec::Snappy => Compression::SNAPPY,
         // The variant with Hadoop's framing is deprecated; every reader supports this one.
         Codec::Lz4 => Compression::LZ4_RAW,

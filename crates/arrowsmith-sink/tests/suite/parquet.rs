@@ -78,12 +78,16 @@ fn assert_same(found: &RecordBatch, wanted: &RecordBatch) {
 #[test]
 fn every_codec_gives_the_rows_back() {
     let folder = tempfile::tempdir().unwrap();
-    for codec in ["none", "snappy", "lz4", "zstd", "zstd:7", "gzip", "gzip:2", "brotli", "brotli:4"]
+    for codec in
+        ["auto", "none", "snappy", "lz4", "zstd", "zstd:7", "gzip", "gzip:2", "brotli", "brotli:4"]
     {
         let path = folder.path().join("x.parquet");
         let codec: Codec = codec.parse().unwrap();
         for writer in ["arrowsmith", "reference"] {
             let writer: Writer = writer.parse().unwrap();
+            if (writer, codec) == (Writer::Reference, Codec::Auto) {
+                continue;
+            }
             let options = ParquetOptions { writer, codec, ..ParquetOptions::default() };
             let summary = write(&path, &options, &[batch(0, 600), batch(600, 400)]);
             assert_eq!((summary.rows, summary.batches), (1000, 2));
@@ -170,7 +174,13 @@ fn bytes(options: &ParquetOptions, batches: &[RecordBatch]) -> Vec<u8> {
 #[test]
 fn threads_change_nothing() {
     let batches: Vec<RecordBatch> = (0..30).map(|n| batch(n * 1000, 1000)).collect();
-    let options = |threads| ParquetOptions { threads, row_group_rows: 9_500, ..Default::default() };
+    let options = |threads| ParquetOptions {
+        threads,
+        row_group_rows: 9_500,
+        codec: Codec::Auto,
+        bloom_filters: vec!["number".to_owned(), "text".to_owned(), "list".to_owned()],
+        ..Default::default()
+    };
     let wanted = bytes(&options(1), &batches);
     for threads in [0, 2, 3, 8, 100_000] {
         assert!(bytes(&options(threads), &batches) == wanted, "{threads}");

@@ -6,6 +6,7 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use crate::cli::data::{everyday, read_file, read_parquet, read_stream, whole, write_schema};
 use crate::cli::run::{Folder, snapshot};
@@ -251,7 +252,32 @@ fn parquet_options_reach_the_file() {
     let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
     assert_eq!(report["row_groups"].as_array().unwrap().len(), 4);
     assert_eq!(report["columns"][0]["codec"], "snappy");
-    assert_eq!(report["columns"][0]["encodings"], serde_json::json!(["plain", "rle"]));
+    assert_eq!(report["columns"][0]["encodings"], serde_json::json!(["plain"]));
+}
+
+#[test]
+fn bloom_filters_and_codecs_are_chosen() {
+    let folder = Folder::new();
+    generate(&folder, &["logs", "--rows", "3000"], "l.jsonl");
+    let call = ["convert", "l.jsonl", "-q", "-o", "l.parquet", "--codec", "auto", "--bloom-filter"];
+    folder.run(&[&call[..], &["trace_id,service"]].concat()).assert_status(0);
+    let file = std::fs::File::open(folder.path("l.parquet")).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let group = reader.metadata().row_group(0);
+    for chunk in group.columns() {
+        let path = chunk.column_path().string();
+        let requested = path == "trace_id" || path.starts_with("service.");
+        assert_eq!(chunk.bloom_filter_offset().is_some(), requested, "{path}");
+    }
+    let mut codecs: Vec<_> =
+        group.columns().iter().map(|chunk| format!("{:?}", chunk.compression())).collect();
+    codecs.sort();
+    codecs.dedup();
+    assert!(codecs.len() > 1, "{codecs:?}");
+    let ran = folder.run(&[&call[..], &["nothing"]].concat());
+    assert!(ran.assert_status(2).stderr.contains("no column nothing"), "{}", ran.stderr);
+    let call = [&call[..], &["msg", "--writer", "reference"]].concat();
+    folder.run(&call).assert_status(2);
 }
 
 #[test]
