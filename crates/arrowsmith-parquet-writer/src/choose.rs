@@ -158,6 +158,9 @@ fn candidates(leaf: &Leaf, options: &Options) -> Vec<Encoding> {
         (_, Choice::Smallest, Physical::FLOAT | Physical::DOUBLE) => {
             vec![E::Dictionary, E::Plain, E::ByteStreamSplit]
         }
+        (_, Choice::Smallest, Physical::BYTE_ARRAY) if leaf.is_dictionary => {
+            vec![E::Dictionary, E::Plain]
+        }
         (_, Choice::Smallest, Physical::BYTE_ARRAY) => {
             vec![E::Dictionary, E::Plain, E::DeltaLengthByteArray, E::DeltaByteArray]
         }

@@ -66,6 +66,9 @@ pub(crate) struct Leaf {
     pub(crate) path: String,
     /// The encoding that an option requires.
     pub(crate) forced: Option<Encoding>,
+    /// Whether it is a dictionary in Arrow, as which readers decode no encodings but dictionaries
+    /// and plain values (parquet-cpp: "DictAccumulator").
+    pub(crate) is_dictionary: bool,
     /// Whether it has a bloom filter.
     pub(crate) bloom: bool,
     pub(crate) descr: ColumnDescPtr,
@@ -90,18 +93,20 @@ impl Plan {
         let mut leaves = Vec::new();
         for (column, field) in schema.fields().iter().enumerate() {
             let mut steps = Vec::new();
-            collect(field, &mut steps, &mut |steps, nullable| {
-                leaves.push((column, steps.to_vec(), nullable));
+            collect(field, &mut steps, &mut |steps, field| {
+                let is_dictionary = matches!(field.data_type(), DataType::Dictionary(..));
+                leaves.push((column, steps.to_vec(), field.is_nullable(), is_dictionary));
             });
         }
         let mut encodings = options.encodings.clone();
         let mut filters: Vec<(&str, bool)> =
             options.bloom_filters.iter().map(|path| (path.as_str(), false)).collect();
         let mut planned = Vec::with_capacity(leaves.len());
-        for ((column, steps, nullable), descr) in leaves.into_iter().zip(descr.columns()) {
+        for ((column, steps, nullable, is_dictionary), descr) in leaves.into_iter().zip(descr.columns()) {
             let path = descr.path().string();
             let forced = encodings.remove(&path);
             let mut leaf = Leaf::new(column, steps, nullable, path, forced, descr)?;
+            leaf.is_dictionary = is_dictionary;
             leaf.bloom = leaf.is_in(&mut filters);
             planned.push(Arc::new(leaf));
         }
@@ -153,6 +158,7 @@ impl Leaf {
             order: order(descr),
             path,
             forced,
+            is_dictionary: false,
             bloom: false,
             descr: Arc::clone(descr),
         };
@@ -222,7 +228,7 @@ fn order(descr: &ColumnDescPtr) -> Order {
 }
 
 /// Calls `found` with the way to each leaf, and whether it is nullable, in the schema's order.
-fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step], bool)) {
+fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step], &Field)) {
     use DataType as T;
     let nullable = field.is_nullable();
     match field.data_type() {
@@ -250,7 +256,7 @@ fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step],
                 steps.pop();
             }
         }
-        _ => found(steps, nullable),
+        _ => found(steps, field),
     }
 }
 

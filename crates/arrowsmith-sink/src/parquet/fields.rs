@@ -51,8 +51,8 @@ impl Written {
     }
 }
 
-/// The field as written: run-end encoding is undone, and dictionaries of views are those of plain
-/// values, as readers of other libraries fail at them.
+/// The field as written: run-end encoding and dictionaries of fixed-size binary are undone, and
+/// dictionaries of views are those of plain values, as readers of other libraries fail at them.
 fn written(field: &FieldRef) -> FieldRef {
     use DataType as T;
     let data_type = match field.data_type() {
@@ -61,6 +61,9 @@ fn written(field: &FieldRef) -> FieldRef {
         }
         T::Dictionary(key, values) if **values == T::BinaryView => {
             T::Dictionary(key.clone(), Box::new(T::Binary))
+        }
+        T::Dictionary(_, values) if matches!(**values, T::FixedSizeBinary(_)) => {
+            values.as_ref().clone()
         }
         T::RunEndEncoded(_, values) => {
             let values = written(values);

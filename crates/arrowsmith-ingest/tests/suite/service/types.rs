@@ -214,9 +214,9 @@ fn every_type_comes_back_from_every_sink_under_every_policy() {
                 assert_eq!(rows, wanted, "{schema} as {format}, {policy}");
                 let kept = batches[0].schema();
                 let asked = arrowsmith_plan::load::load_schema(&format!("v: {schema}")).unwrap();
-                // Parquet has dictionaries of text, but none of views.
-                if format == "arrow" || !(schema.contains("dictionary") && schema.contains("view"))
-                {
+                // In Parquet other readers fail at dictionaries of views and of fixed-size binary.
+                let plain = ["view", "fixed_size_binary"].iter().any(|name| schema.contains(name));
+                if format == "arrow" || !(schema.contains("dictionary") && plain) {
                     assert_eq!(kept.fields(), asked.fields(), "{schema} as {format}");
                 }
                 as_messages(&batches, &wanted, schema);
