@@ -102,7 +102,9 @@ impl Plan {
         let mut filters: Vec<(&str, bool)> =
             options.bloom_filters.iter().map(|path| (path.as_str(), false)).collect();
         let mut planned = Vec::with_capacity(leaves.len());
-        for ((column, steps, nullable, is_dictionary), descr) in leaves.into_iter().zip(descr.columns()) {
+        for ((column, steps, nullable, is_dictionary), descr) in
+            leaves.into_iter().zip(descr.columns())
+        {
             let path = descr.path().string();
             let forced = encodings.remove(&path);
             let mut leaf = Leaf::new(column, steps, nullable, path, forced, descr)?;
