@@ -121,7 +121,7 @@ impl JsonPipeline {
         self
     }
 
-    /// Makes a key that the schema lacks the end of everything, whatever becomes of bad records:
+    /// Makes a key that the schema lacks the end of everything, however bad records are handled:
     /// the decoder's options say that such a key is an error.
     pub fn late_keys_fail(mut self, fail: bool) -> Self {
         self.late_keys_fail = fail;

@@ -26,7 +26,7 @@ pub(crate) struct Assembler {
     lines: u64,
     /// The first value that made the schema grow.
     late: Option<Box<DataError>>,
-    /// Whether keys that the schema lacks end everything, whatever becomes of bad records.
+    /// Whether keys that the schema lacks end everything, however bad records are handled.
     late_keys_fail: bool,
     error: Option<Error>,
     ended: bool,
@@ -53,7 +53,7 @@ impl Assembler {
         }
     }
 
-    /// Ends at the first key that the schema lacks, whatever becomes of bad records.
+    /// Ends at the first key that the schema lacks, however bad records are handled.
     pub(crate) fn with_late_keys_fail(mut self, fail: bool) -> Self {
         self.late_keys_fail = fail;
         self

@@ -111,11 +111,24 @@ fn locked(folder: &Path) -> Outcome<Vec<String>> {
     Ok(packages.map(|package| package.lines().take(2).collect::<Vec<_>>().join(" ")).collect())
 }
 
+/// auditwheel for the architecture that is its first argument: by itself it knows the platforms of
+/// the machine that it runs on only.
+const AUDITWHEEL: &str = "import platform, sys
+machine = sys.argv.pop(1)
+platform.machine = lambda: machine
+from auditwheel.main import main
+sys.exit(main())";
+
 /// Checks that the module needs no newer glibc than the name of the wheel states, and no other
 /// libraries, so that the wheel needs no repair.
 fn glibc(release: &Release, wheel: &Path, platform: &str) -> Outcome {
     let folder = release.staged("repaired")?;
-    let mut auditwheel = release.tool("auditwheel")?;
+    let mut auditwheel = release.tool("python")?;
+    auditwheel.args([
+        "-c",
+        AUDITWHEEL,
+        platform.rsplit_once("28_").map_or(platform, |name| name.1),
+    ]);
     auditwheel.args(["repair", "--only-plat", "--plat", platform, "--wheel-dir"]);
     shell::output(auditwheel.arg(&folder).arg(wheel))?;
     let repaired = shell::entries(&folder).into_iter().next();

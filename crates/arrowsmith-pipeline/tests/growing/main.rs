@@ -232,7 +232,7 @@ fn too_many_fields_are_an_error() {
     let mut text = "{\"a\":1}\n".repeat(10);
     let keys: Vec<String> = (0..20_000).map(|key| format!("\"k{key}\":1")).collect();
     text.push_str(&format!("{{\"a\":1,\"o\":{{\"p\":{{{}}}}}}}\n", keys.join(",")));
-    // Of so many keys a map is made.
+    // These are enough keys for a map.
     assert_eq!(read(&text).unwrap().num_columns(), 2);
     let objects: Vec<String> = (0..2000)
         .map(|at| {

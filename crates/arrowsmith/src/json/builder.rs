@@ -144,8 +144,8 @@ impl ReaderBuilder {
         sample(inputs, &sampling)
     }
 
-    /// Schema or inference, then the plan. `grows` is whether a schema that was inferred from a part
-    /// of the inputs may grow.
+    /// Schema or inference, then the plan. `grows` is whether a schema that was inferred from a
+    /// part of the inputs may grow.
     pub(super) fn plan(
         &mut self,
         inputs: impl IntoIterator<Item = Input>,
