@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use arrowsmith_core::{Error, Result};
 
+use crate::expand::{Matched, matched};
 use crate::{Input, expand};
 
 /// The value that stands for null in a folder name.
@@ -38,7 +39,8 @@ impl From<Input> for DataFile {
 /// `_` are skipped. Files are sorted by name.
 ///
 /// Folders `name=value` below the named folder, or from the first wildcard of a pattern on, give
-/// partition values; percent escapes are decoded.
+/// partition values, and so does a named folder that is called `name=value` itself; percent escapes
+/// are decoded. A pattern that matches folders only stands for the files in them.
 ///
 /// # Errors
 /// As [`expand`]; [`Error::Io`] for a folder that cannot be read or has no such file;
@@ -46,24 +48,19 @@ impl From<Input> for DataFile {
 pub fn expand_dataset(argument: impl AsRef<Path>, extensions: &[&str]) -> Result<Vec<DataFile>> {
     let path = argument.as_ref();
     let files: Vec<DataFile> = if path != Path::new("-") && path.is_dir() {
-        let mut paths = Vec::new();
-        walk(path, extensions, DEPTH_MAX, &mut paths)?;
-        if paths.is_empty() {
-            let message = format!("no file in this folder ends in .{}", extensions.join(" or ."));
-            return Err(Error::io(path, io::Error::new(io::ErrorKind::NotFound, message)));
-        }
-        paths.into_iter().map(|file| data_file(file, path)).collect()
+        let root = before_partitions(path);
+        files_of(path, [path], extensions)?.into_iter().map(|file| data_file(file, root)).collect()
     } else {
-        let wildcards = path.symlink_metadata().is_err();
-        let inputs = expand(path)?;
-        let root = wildcards.then(|| before_wildcards(path));
-        inputs
-            .into_iter()
-            .map(|input| match (input, &root) {
-                (Input::Path(file), Some(root)) => data_file(file, root),
-                (input, _) => input.into(),
-            })
-            .collect()
+        match matched(path)? {
+            None => expand(path)?.into_iter().map(DataFile::from).collect(),
+            Some(Matched { mut files, folders }) => {
+                if files.is_empty() {
+                    files = files_of(path, folders.iter().map(PathBuf::as_path), extensions)?;
+                }
+                let root = before_wildcards(path);
+                files.into_iter().map(|file| data_file(file, &root)).collect()
+            }
+        }
     };
     same_names(path, &files)?;
     Ok(files)
@@ -85,6 +82,32 @@ pub fn expand_datasets<P: AsRef<Path>>(
         return Err(Error::Config("standard input (-) can be read only once".to_owned()));
     }
     Ok(files)
+}
+
+/// The files in these folders, each once, in order; `argument` names the folders in errors.
+fn files_of<'a>(
+    argument: &Path,
+    folders: impl IntoIterator<Item = &'a Path>,
+    extensions: &[&str],
+) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for folder in folders {
+        walk(folder, extensions, DEPTH_MAX, &mut paths)?;
+    }
+    if paths.is_empty() {
+        return Err(Error::io(argument, nothing_in("file in this folder", extensions)));
+    }
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// The error for a folder without a file of these names.
+pub(crate) fn nothing_in(what: &str, extensions: &[&str]) -> io::Error {
+    // Those with a compression's name at their end go without saying.
+    let plain: Vec<&str> = extensions.iter().copied().filter(|name| !name.contains('.')).collect();
+    let message = format!("no {what} ends in .{}", plain.join(" or ."));
+    io::Error::new(io::ErrorKind::NotFound, message)
 }
 
 fn walk(folder: &Path, extensions: &[&str], depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
@@ -113,8 +136,29 @@ fn walk(folder: &Path, extensions: &[&str], depth: usize, found: &mut Vec<PathBu
 }
 
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|found| extensions.iter().any(|known| known.eq_ignore_ascii_case(found)))
+    path.file_name().is_some_and(|name| ends_in(&name.to_string_lossy(), extensions))
+}
+
+/// Whether a file's name ends in one of `extensions`, which may have several parts: `json.gz`.
+pub(crate) fn ends_in(name: &str, extensions: &[&str]) -> bool {
+    extensions.iter().any(|extension| {
+        let start = name.len().checked_sub(extension.len() + 1);
+        let end = start.and_then(|start| name.get(start..));
+        let end = end.and_then(|end| end.strip_prefix('.'));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(extension))
+    })
+}
+
+/// The part of a folder's path before the folders `name=value` at its end.
+fn before_partitions(folder: &Path) -> &Path {
+    let mut root = folder;
+    while let Some(name) = root.file_name()
+        && partition(&name.to_string_lossy()).is_some()
+        && let Some(parent) = root.parent()
+    {
+        root = parent;
+    }
+    root
 }
 
 /// The part of a pattern before its first component with a wildcard.
@@ -247,6 +291,33 @@ mod tests {
         assert_eq!(files[0].partitions, [("zone".to_owned(), Some("B/C".to_owned()))]);
         let one = expand_dataset(root.join("year=2023/zone=A/x.PARQUET"), &["parquet"]).unwrap();
         assert!(one[0].partitions.is_empty());
+        // As a shell expands `year=*/`, and as it does not.
+        let year = [("year", "2024"), ("zone", "B/C")];
+        for argument in ["year=2024/", "year=2024", "year=202[4]/", "year=2024/*"] {
+            let files = expand_dataset(root.join(argument), &["parquet"]).unwrap();
+            let known = if argument.ends_with('*') { &year[1..] } else { &year };
+            let expected: Vec<_> =
+                known.iter().map(|(name, value)| ((*name).into(), Some((*value).into()))).collect();
+            assert_eq!(files[0].partitions, expected, "{argument}");
+        }
+        let inner = expand_dataset(root.join("year=2024/zone=B%2FC"), &["parquet"]).unwrap();
+        assert_eq!(inner[0].partitions.len(), 2);
+    }
+
+    #[test]
+    fn names_may_end_in_a_compression() {
+        let known = ["json", "json.gz"];
+        for (name, expected) in [
+            ("a.json", true),
+            ("a.JSON.gz", true),
+            ("a.gz", false),
+            ("json", false),
+            (".json", true),
+            ("a.xjson", false),
+            ("ä.é", false),
+        ] {
+            assert_eq!(ends_in(name, &known), expected, "{name}");
+        }
     }
 
     #[test]

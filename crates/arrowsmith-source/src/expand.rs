@@ -2,7 +2,7 @@
 //! Expands command-line arguments to inputs: paths, patterns, `-`.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrowsmith_core::{Error, Result};
 
@@ -27,26 +27,46 @@ pub fn expand(argument: impl AsRef<Path>) -> Result<Vec<Input>> {
     if path == Path::new("-") {
         return Ok(vec![Input::Stdin]);
     }
+    match matched(path)? {
+        None => Ok(vec![Input::Path(path.to_owned())]),
+        Some(Matched { files, .. }) if files.is_empty() => Err(no_match(path)),
+        Some(Matched { files, .. }) => Ok(files.into_iter().map(Input::Path).collect()),
+    }
+}
+
+/// What a pattern matches, sorted by name.
+pub(crate) struct Matched {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What a pattern matches; `None` for a path that is none.
+///
+/// # Errors
+/// As [`expand`].
+pub(crate) fn matched(path: &Path) -> Result<Option<Matched>> {
     let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
-    let (None, Some(pattern)) = (path.symlink_metadata().ok(), pattern) else {
-        return Ok(vec![Input::Path(path.to_owned())]);
-    };
-    let refuse =
-        |message: String| Error::io(path, io::Error::new(io::ErrorKind::NotFound, message));
-    let matches = glob::glob_with(pattern, MATCHING)
-        .map_err(|error| refuse(format!("not a pattern: {error}")))?;
-    let mut paths = Vec::new();
+    let (None, Some(pattern)) = (path.symlink_metadata().ok(), pattern) else { return Ok(None) };
+    let matches = glob::glob_with(pattern, MATCHING).map_err(|error| {
+        let message = format!("not a pattern: {error}");
+        Error::io(path, io::Error::new(io::ErrorKind::NotFound, message))
+    })?;
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
     for found in matches {
         let found = found.map_err(|error| Error::io(error.path().to_owned(), error.into()))?;
-        if !found.is_dir() {
-            paths.push(found);
-        }
+        if found.is_dir() { folders.push(found) } else { files.push(found) }
     }
-    if paths.is_empty() {
-        return Err(refuse("no file matches this pattern".to_owned()));
+    if files.is_empty() && folders.is_empty() {
+        return Err(no_match(path));
     }
-    paths.sort();
-    Ok(paths.into_iter().map(Input::Path).collect())
+    files.sort();
+    folders.sort();
+    Ok(Some(Matched { files, folders }))
+}
+
+fn no_match(pattern: &Path) -> Error {
+    let message = "no file matches this pattern";
+    Error::io(pattern, io::Error::new(io::ErrorKind::NotFound, message))
 }
 
 /// Calls [`expand`] for every argument, in the given order.

@@ -12,6 +12,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::dataset::{ends_in, nothing_in};
 use crate::{DataFile, Input, Ranged, partitions_of};
 
 /// Threads of the runtime that waits for responses; decoding has its own threads.
@@ -84,9 +85,7 @@ pub fn objects(
         let Some(below) = meta.location.prefix_match(prefix) else { continue };
         let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
         let hidden = parts.iter().any(|part| part.starts_with(['.', '_']));
-        let known = meta.location.extension().is_some_and(|found| {
-            extensions.iter().any(|extension| extension.eq_ignore_ascii_case(found))
-        });
+        let known = parts.last().is_some_and(|name| ends_in(name, extensions));
         if hidden || !known {
             continue;
         }
@@ -96,8 +95,7 @@ pub fn objects(
         files.push(DataFile { input: input(store, meta, &name), partitions });
     }
     if files.is_empty() {
-        let message = format!("no object below this ends in .{}", extensions.join(" or ."));
-        return Err(Error::io(name, io::Error::new(io::ErrorKind::NotFound, message)));
+        return Err(Error::io(name, nothing_in("object below this", extensions)));
     }
     Ok(files)
 }
