@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DataError, Result};
+use arrowsmith_core::{DataError, Error, Result};
 
 use crate::Progress;
 use crate::cut::{Buffers, Cutter, Piece};
@@ -18,6 +18,8 @@ use crate::work::{Output, Worker, guarded};
 /// Dropping it stops the threads.
 pub struct BatchIter {
     schema: SchemaRef,
+    /// The schema with which decoding begins.
+    decoded: SchemaRef,
     runner: Runner,
     assembler: Assembler,
     progress: Arc<Progress>,
@@ -87,16 +89,28 @@ impl Runner {
 impl BatchIter {
     pub(crate) fn new(
         schema: SchemaRef,
+        decoded: SchemaRef,
         runner: Runner,
         assembler: Assembler,
         progress: Arc<Progress>,
     ) -> Self {
-        Self { schema, runner, assembler, progress, done: false }
+        Self { schema, decoded, runner, assembler, progress, done: false }
     }
 
     /// The schema of every batch, unless it grows: then that of the first.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The schema with which decoding begins: that of the batches before columns are added and
+    /// dropped.
+    pub(crate) fn decoded(&self) -> &SchemaRef {
+        &self.decoded
+    }
+
+    /// Why rows are missing, of which the condition could not be decided.
+    pub(crate) fn take_refused(&mut self) -> Option<Error> {
+        self.assembler.take_refused()
     }
 
     /// The first value, in the order of the input, that made the schema grow.

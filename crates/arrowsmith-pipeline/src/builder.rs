@@ -17,8 +17,9 @@ use crate::load::{Budget, Load};
 use crate::order::{Assembler, OnReject};
 use crate::pool::Pool;
 use crate::rebatch::{BatchSize, Rebatch};
+use crate::select::{Selector, Window};
 use crate::work::Worker;
-use crate::{BatchIter, CHUNK_BYTES, Origin, Progress};
+use crate::{BatchIter, CHUNK_BYTES, Origin, Progress, Select};
 
 /// The builder of a JSON pipeline: inputs, a plan, an engine.
 pub struct JsonPipeline {
@@ -35,6 +36,9 @@ pub struct JsonPipeline {
     hint: Option<String>,
     late_keys_fail: bool,
     growth: Option<Growth>,
+    select: Option<Arc<Select>>,
+    skip: u64,
+    limit: Option<u64>,
     cancel: Arc<AtomicBool>,
 }
 
@@ -56,6 +60,9 @@ impl JsonPipeline {
             hint: None,
             late_keys_fail: false,
             growth: None,
+            select: None,
+            skip: 0,
+            limit: None,
             cancel: Arc::default(),
         }
     }
@@ -136,6 +143,29 @@ impl JsonPipeline {
         self
     }
 
+    /// Which rows and columns leave; the plan decodes what it needs, see
+    /// [`Select::decoded_columns`]. Its files are the inputs.
+    pub fn select(mut self, select: Option<Arc<Select>>) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// Skips this many rows of those that would leave.
+    pub fn skip(mut self, rows: u64) -> Self {
+        self.skip = rows;
+        self
+    }
+
+    /// Ends after this many rows. What follows the last of them is not looked at.
+    pub fn limit(mut self, rows: Option<u64>) -> Self {
+        self.limit = rows;
+        self
+    }
+
+    pub(crate) fn selection(&self) -> Option<&Arc<Select>> {
+        self.select.as_ref()
+    }
+
     /// The inputs, the taker of rejects and the sizes of batches, which are removed.
     pub(crate) fn take_parts(&mut self) -> (Vec<Origin>, Option<OnReject>, BatchSize) {
         let size = self.size;
@@ -153,6 +183,7 @@ impl JsonPipeline {
             on_reject: None,
             hint: self.hint.clone(),
             growth: self.growth.clone(),
+            select: self.select.clone(),
             cancel: Arc::clone(&self.cancel),
             ..*self
         }
@@ -205,6 +236,7 @@ impl JsonPipeline {
             bytes_total: self.origins.iter().map(Origin::stored_bytes).sum(),
             rows: AtomicU64::new(0),
             rejects: AtomicU64::new(0),
+            filtered: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
             left_out_key: OnceLock::new(),
         });
@@ -222,25 +254,43 @@ impl JsonPipeline {
             threads,
         };
         let (batch_bytes, row_bytes) = (budget.batch_bytes(), self.plan.row_bytes());
+        let decoded = Arc::clone(self.plan.schema());
+        let grows = self.growth.is_some();
+        let schema = match &self.select {
+            None => Arc::clone(&decoded),
+            // A condition on columns that are not known yet may suit the schema later.
+            Some(select) if grows => select.schema(&decoded)?,
+            Some(select) => Arc::clone(select.bind(&decoded)?.schema()),
+        };
+        let select = match (&self.select, self.limit) {
+            (None, Some(_)) => Some(Arc::default()),
+            (select, _) => select.clone(),
+        };
+        let counts_records = select.as_ref().is_some_and(|select| select.counts_records());
+        let selector = || {
+            let select = select.as_ref().map(Arc::clone);
+            select.map(|select| Selector::new(select, self.limit.is_some(), grows))
+        };
         let mut workers = Vec::new();
         for _ in 0..threads {
             workers.push(match &self.growth {
                 None => {
                     let decoder = self.engine.decoder(&self.plan, &self.options)?;
-                    Worker::new(decoder, batch_bytes, row_bytes)
+                    Worker::new(decoder, batch_bytes, row_bytes).selecting(selector())
                 }
                 Some(growth) => {
                     let grower = Grower::new(growth.clone(), &self.engine, &self.options);
                     let (decoder, row_bytes) = grower.decoder()?;
-                    Worker::new(decoder, batch_bytes, row_bytes).growing(grower)
+                    let worker = Worker::new(decoder, batch_bytes, row_bytes);
+                    worker.growing(grower).selecting(selector())
                 }
             });
         }
-        let schema = Arc::clone(self.plan.schema());
-        let size = if self.growth.is_some() { BatchSize::default() } else { self.size };
+        let size = if grows { BatchSize::default() } else { self.size };
         let rebatch = Rebatch::new(Arc::clone(&schema), size);
         let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress))
-            .with_late_keys_fail(self.late_keys_fail);
+            .with_late_keys_fail(self.late_keys_fail)
+            .within(Window { skip: self.skip, left: self.limit, counts_records });
         let runner = if threads == 1 {
             let worker = workers.remove(0);
             let load = Load::default();
@@ -249,6 +299,6 @@ impl JsonPipeline {
             let workers = workers.into_iter().map(Worker::without_oversize).collect();
             Runner::Pool(Pool::start(workers, cutter, budget, buffers, self.cancel)?)
         };
-        Ok(BatchIter::new(schema, runner, assembler, progress))
+        Ok(BatchIter::new(schema, decoded, runner, assembler, progress))
     }
 }

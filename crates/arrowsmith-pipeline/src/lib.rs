@@ -42,11 +42,13 @@ mod load;
 mod order;
 mod origin;
 pub mod parquet;
+mod partition;
 mod pool;
 mod progress;
 mod push;
 mod rebatch;
 mod sample;
+mod select;
 mod work;
 
 pub use arrowsmith_json::infer::InferOptions;
@@ -57,6 +59,7 @@ pub use origin::Origin;
 pub use progress::Progress;
 pub use push::PushDecoder;
 pub use sample::{Sample, SampleOptions, sample};
+pub use select::{Select, SelectOptions};
 
 /// Bytes of text that one decoder takes at once: large enough that passing it to a thread costs
 /// nothing compared with decoding it, small enough that it and its columns stay in or near a core's

@@ -10,6 +10,7 @@ use arrowsmith_core::{DataError, Error, ErrorKind, Reject, Result};
 
 use crate::Progress;
 use crate::rebatch::Rebatch;
+use crate::select::Window;
 use crate::work::Output;
 
 /// Receives rejects in the order of the input.
@@ -18,6 +19,7 @@ pub(crate) type OnReject = Box<dyn FnMut(Reject) + Send>;
 /// Outputs in, batches out.
 pub(crate) struct Assembler {
     rebatch: Rebatch,
+    window: Window,
     on_reject: Option<OnReject>,
     hint: Option<String>,
     progress: Arc<Progress>,
@@ -28,6 +30,8 @@ pub(crate) struct Assembler {
     late: Option<Box<DataError>>,
     /// Whether keys that the schema lacks end everything, however bad records are handled.
     late_keys_fail: bool,
+    /// Why rows are missing, of which the condition could not be decided.
+    refused: Option<Error>,
     error: Option<Error>,
     ended: bool,
 }
@@ -41,6 +45,7 @@ impl Assembler {
     ) -> Self {
         Self {
             rebatch,
+            window: Window::default(),
             on_reject,
             hint,
             progress,
@@ -48,6 +53,7 @@ impl Assembler {
             lines: 0,
             late: None,
             late_keys_fail: false,
+            refused: None,
             error: None,
             ended: false,
         }
@@ -57,6 +63,18 @@ impl Assembler {
     pub(crate) fn with_late_keys_fail(mut self, fail: bool) -> Self {
         self.late_keys_fail = fail;
         self
+    }
+
+    /// Returns only the rows of this window.
+    pub(crate) fn within(mut self, window: Window) -> Self {
+        self.ended |= window.is_over();
+        self.window = window;
+        self
+    }
+
+    /// Why rows are missing, of which the condition could not be decided.
+    pub(crate) fn take_refused(&mut self) -> Option<Error> {
+        self.refused.take()
     }
 
     /// The first value that made the schema grow.
@@ -71,6 +89,8 @@ impl Assembler {
             self.lines = 0;
         }
         self.lines += output.lines_before;
+        // What comes after the last row that is wanted does not count, whatever it is.
+        let last = self.window.last_record(&output);
         if output.report.left_out > 0 {
             self.progress.left_out.fetch_add(output.report.left_out, Ordering::Relaxed);
             if let Some(key) = output.report.left_out_key {
@@ -84,6 +104,9 @@ impl Assembler {
             self.late = Some(late);
         }
         for mut reject in output.report.rejects {
+            if last.is_some_and(|last| reject.error.position.record > last) {
+                break;
+            }
             self.complete(&mut reject.error);
             if self.late_keys_fail && reject.error.kind == ErrorKind::UnknownKey {
                 return self.fail(reject.error.into());
@@ -93,9 +116,21 @@ impl Assembler {
                 on_reject(reject);
             }
         }
+        self.progress.filtered.fetch_add(output.filtered, Ordering::Relaxed);
+        if let Some(refused) = output.refused {
+            self.refused.get_or_insert(refused);
+        }
         for batch in output.batches {
+            let batch = match self.window.take(&batch, self.records) {
+                Ok(Some(batch)) => batch,
+                Ok(None) => continue,
+                Err(error) => return self.fail(error),
+            };
             self.progress.rows.fetch_add(batch.num_rows() as u64, Ordering::Relaxed);
             self.rebatch.push(batch);
+        }
+        if self.window.is_over() {
+            return self.end();
         }
         if let Some(mut error) = output.error {
             if let Error::Data(data) = &mut error {

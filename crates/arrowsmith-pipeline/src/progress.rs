@@ -12,6 +12,7 @@ pub struct Progress {
     pub(crate) bytes_total: Option<u64>,
     pub(crate) rows: AtomicU64,
     pub(crate) rejects: AtomicU64,
+    pub(crate) filtered: AtomicU64,
     pub(crate) left_out: AtomicU64,
     pub(crate) left_out_key: OnceLock<String>,
 }
@@ -40,6 +41,11 @@ impl Progress {
     /// Records so far that were skipped, or in which a value became null.
     pub fn rejects(&self) -> u64 {
         self.rejects.load(Ordering::Relaxed)
+    }
+
+    /// Rows of JSON so far for which the condition is not true.
+    pub fn filtered(&self) -> u64 {
+        self.filtered.load(Ordering::Relaxed)
     }
 
     /// Values so far that were skipped because the schema has no such key, and the first of these

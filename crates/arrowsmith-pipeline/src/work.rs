@@ -5,7 +5,7 @@ use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow_array::RecordBatch;
+use arrow_array::{Int64Array, RecordBatch};
 use arrowsmith_core::memory::Refused;
 use arrowsmith_core::{
     Chunk, DataError, Decoder, Error, Framing, PADDING_BYTES, Position, Report, Result, memory,
@@ -13,6 +13,7 @@ use arrowsmith_core::{
 
 use crate::cut::{Piece, Text};
 use crate::grow::Grower;
+use crate::select::Selector;
 
 /// A decoder and its scratch memory: one per thread, used for all of its pieces.
 pub(crate) struct Worker {
@@ -26,6 +27,8 @@ pub(crate) struct Worker {
     oversize: bool,
     /// What widens the schema, where it grows.
     grower: Option<Box<Grower>>,
+    /// What leaves of decoded batches, unless it is everything.
+    selector: Option<Box<Selector>>,
 }
 
 /// The output of one piece, or of a part of it that filled a batch. Positions count records and
@@ -35,6 +38,12 @@ pub(crate) struct Output {
     /// Start of the next part of the piece, if there is one.
     pub(crate) next: Option<usize>,
     pub(crate) batches: Vec<RecordBatch>,
+    /// For each batch the records of its rows, if that has to be known.
+    pub(crate) numbers: Vec<Int64Array>,
+    /// Number of rows for which the condition is not true.
+    pub(crate) filtered: u64,
+    /// Why the condition does not suit what the schema was when this was decoded.
+    pub(crate) refused: Option<Error>,
     pub(crate) report: Report,
     pub(crate) error: Option<Error>,
     /// Whether a source starts here, so that records and lines are counted from zero.
@@ -70,8 +79,9 @@ impl Worker {
     /// `row_bytes`. It decodes records of any size.
     pub(crate) fn new(decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
         let (scratch, oversize) = (Vec::new(), true);
+        let (records_max, grower, selector) = (1, None, None);
         let mut worker =
-            Self { decoder, scratch, records_max: 1, batch_bytes, oversize, grower: None };
+            Self { decoder, scratch, records_max, batch_bytes, oversize, grower, selector };
         worker.prepare(row_bytes);
         worker
     }
@@ -79,6 +89,12 @@ impl Worker {
     /// Widens the schema where a piece does not match it.
     pub(crate) fn growing(mut self, grower: Grower) -> Self {
         self.grower = Some(Box::new(grower));
+        self
+    }
+
+    /// Applies `selector` to what was decoded.
+    pub(crate) fn selecting(mut self, selector: Option<Selector>) -> Self {
+        self.selector = selector.map(Box::new);
         self
     }
 
@@ -134,7 +150,15 @@ impl Worker {
                 output
             }
         };
-        guarded(decode).unwrap_or_else(Output::failed)
+        let mut output = guarded(decode).unwrap_or_else(Output::failed);
+        match &mut self.selector {
+            None => output,
+            Some(selector) => guarded(|| {
+                selector.apply(&mut output, piece);
+                Ok(output)
+            })
+            .unwrap_or_else(Output::failed),
+        }
     }
 
     /// The same with the decoder as it is.
@@ -175,6 +199,9 @@ impl Worker {
         Output {
             next,
             batches,
+            numbers: Vec::new(),
+            filtered: 0,
+            refused: None,
             report,
             error,
             first: piece.first && from == 0,

@@ -36,6 +36,8 @@ pub(super) fn test(
     };
     let kind = value_type(leaf.field.data_type());
     let key = match (kind, literal) {
+        // There is no value that it could be true of.
+        (DataType::Null, _) => return Ok(Test::Never),
         (DataType::Boolean, Literal::Boolean(value)) => Key::Boolean(*value),
         (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, Literal::Text(text)) => {
             Key::Bytes(text.clone().into_bytes())

@@ -28,8 +28,9 @@ pub struct Grow {
     rejects: Arc<AtomicU64>,
     bytes_read: Arc<AtomicU64>,
     batches: BatchIter,
-    /// The schema at the start of this pass.
+    /// The schema at the start of this pass, of the batches and of the decoder.
     start: SchemaRef,
+    decoded: SchemaRef,
     size: BatchSize,
     rebatch: Rebatch,
     ended: bool,
@@ -57,7 +58,7 @@ impl Grow {
         let on_reject = on_reject.map(|take| Arc::new(Mutex::new(take)));
         let rejects = Arc::<AtomicU64>::default();
         let first = pass(&pipeline, &growth, origins, on_reject.as_ref(), &rejects)?;
-        let start = Arc::clone(first.schema());
+        let (start, decoded) = (Arc::clone(first.schema()), Arc::clone(first.decoded()));
         let rebatch = Rebatch::new(Arc::clone(&start), size);
         let bytes_read = pipeline.bytes_read();
         Ok(Self {
@@ -69,6 +70,7 @@ impl Grow {
             bytes_read,
             batches: first,
             start,
+            decoded,
             size,
             rebatch,
             ended: false,
@@ -95,7 +97,11 @@ impl Grow {
                 return Ok(Step::Batch(batch));
             }
             if self.ended {
-                return Ok(if self.is_final() { Step::End } else { Step::Grown });
+                return match (self.is_final(), self.batches.take_refused()) {
+                    (false, _) => Ok(Step::Grown),
+                    (true, Some(refused)) => Err(refused),
+                    (true, None) => Ok(Step::End),
+                };
             }
             match self.batches.next().transpose()? {
                 Some(batch) if *batch.schema_ref() == self.start => self.rebatch.push(batch),
@@ -107,7 +113,7 @@ impl Grow {
 
     /// Whether this pass began with everything that is known.
     fn is_final(&self) -> bool {
-        !self.growth.is_unsure() && self.growth.schema() == self.start
+        !self.growth.is_unsure() && self.growth.schema() == self.decoded
     }
 
     /// Reads the rest of this pass for its schema only, and starts another one.
@@ -129,6 +135,7 @@ impl Grow {
         let on_reject = self.on_reject.as_ref();
         self.batches = pass(&self.pipeline, &self.growth, copies, on_reject, &self.rejects)?;
         self.start = Arc::clone(self.batches.schema());
+        self.decoded = Arc::clone(self.batches.decoded());
         self.rebatch = Rebatch::new(Arc::clone(&self.start), self.size);
         self.ended = false;
         Ok(())
@@ -200,10 +207,21 @@ impl Collect {
             self.held.push(batch);
             return Ok(true);
         }
-        let schema = self.grow.growth.schema();
-        let settled = match self.grow.growth.is_unsure() {
+        let decoded = self.grow.growth.schema();
+        let select = self.grow.pipeline.selection();
+        // Rows were selected by what the condition meant then.
+        let is_same =
+            select.is_none_or(|select| select.is_same_condition(&self.grow.decoded, &decoded));
+        let schema = match select {
+            Some(select) => select.schema(&decoded)?,
+            None => decoded,
+        };
+        let settled = match self.grow.growth.is_unsure() || !is_same {
             true => None,
-            false => self.settled(&schema)?,
+            false => match self.grow.batches.take_refused() {
+                Some(refused) => return Err(refused),
+                None => self.settled(&schema)?,
+            },
         };
         match settled {
             Some(batches) => {

@@ -13,10 +13,10 @@ use arrowsmith_parquet::{Pool, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
-use super::partition::Partitions;
 use super::prepare::{Prepared, Request};
 use super::run::{ParquetBatches, Parts};
 use super::schedule::Schedule;
+use crate::partition::Partitions;
 
 /// Rows of a batch: a column of 8-byte values is then 1 MiB, which stays in the core's cache.
 const BATCH_ROWS: usize = 128 << 10;

@@ -9,7 +9,6 @@
 //!
 //! - `input`: a file, mapped, in memory or remote.
 //! - `prepare`: the types of a file's columns, and the engine of each.
-//! - `partition`: values from folder names.
 //! - `cursor`: the portions, in order; row groups that cannot match are skipped.
 //! - `portion`: the condition, exactly, a `window` of rows at a time; then the fields.
 //! - `field`: one column's batches.
@@ -22,7 +21,6 @@ mod explain;
 mod field;
 mod in_flight;
 mod input;
-mod partition;
 mod portion;
 mod prepare;
 mod run;

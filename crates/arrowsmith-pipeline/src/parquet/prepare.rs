@@ -23,8 +23,8 @@ use super::Explanation;
 use super::explain::{ColumnNote, ColumnSource};
 use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
-use super::partition::{Partitions, always, never};
 use super::portion::Window;
+use crate::partition::{Partitions, always, never};
 
 /// The request for all files.
 #[derive(Clone)]

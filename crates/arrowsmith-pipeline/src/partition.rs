@@ -155,7 +155,7 @@ pub(crate) fn never(predicate: &Predicate) -> bool {
 }
 
 /// A partition column as a condition needs it. It is in no file, so it is never used for pruning.
-fn column(index: usize, field: &FieldRef) -> Column {
+pub(crate) fn column(index: usize, field: &FieldRef) -> Column {
     Column::Leaf(Leaf {
         field: Arc::clone(field),
         index,

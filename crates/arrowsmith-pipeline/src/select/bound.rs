@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is done with the batches of one schema.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use arrow_select::filter::{filter, filter_record_batch};
+use arrowsmith_core::{Error, Result};
+
+use super::Select;
+use super::condition::{Condition, names, repeated};
+use crate::grow::settle;
+use crate::work::Output;
+
+/// A [`Select`] for decoded batches of one schema.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(super) from: SchemaRef,
+    /// What is kept of it.
+    pub(super) kept: SchemaRef,
+    /// With the columns that are added.
+    pub(super) to: SchemaRef,
+    pub(super) condition: Option<Condition>,
+}
+
+/// Where the rows of a batch come from.
+pub(crate) struct Origin<'a> {
+    /// Values of the partition columns, as arrays of one row.
+    pub(super) values: &'a [ArrayRef],
+    /// The name of the input.
+    pub(super) name: Option<&'a str>,
+}
+
+/// Maximum size of the names of inputs in a batch, in bytes: their offsets have 32 bits.
+const NAMES_BYTES_MAX: usize = 64 << 20;
+
+impl Bound {
+    /// The schema of what leaves.
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.to
+    }
+
+    /// Adds what leaves of a batch to an output.
+    pub(super) fn apply(
+        &self,
+        select: &Select,
+        batch: &RecordBatch,
+        numbers: Option<Int64Array>,
+        origin: &Origin<'_>,
+        output: &mut Output,
+    ) -> Result<()> {
+        let named = match &select.options.file_column {
+            Some(_) => origin.name.map_or(0, str::len),
+            None => 0,
+        };
+        let rows_max = (NAMES_BYTES_MAX / named.max(1)).max(1);
+        let rows = batch.num_rows();
+        let mut start = 0;
+        loop {
+            let part = rows_max.min(rows - start);
+            let own = numbers.as_ref().map(|numbers| numbers.slice(start, part));
+            self.part(select, &batch.slice(start, part), own, origin, output)?;
+            start += part;
+            if start >= rows {
+                return Ok(());
+            }
+        }
+    }
+
+    fn part(
+        &self,
+        select: &Select,
+        batch: &RecordBatch,
+        mut numbers: Option<Int64Array>,
+        origin: &Origin<'_>,
+        output: &mut Output,
+    ) -> Result<()> {
+        let mask = match &self.condition {
+            Some(condition) => Some(condition.mask(batch, origin)?),
+            None => None,
+        };
+        let mut kept = settle(batch, &self.kept)?.ok_or_else(|| {
+            Error::Config("columns that the condition needs cannot be dropped again".to_owned())
+        })?;
+        if let Some(mask) = mask.filter(|mask| mask.true_count() < mask.len()) {
+            output.filtered += (mask.len() - mask.true_count()) as u64;
+            if mask.true_count() == 0 {
+                return Ok(());
+            }
+            kept = filter_record_batch(&kept, &mask)?;
+            if let Some(numbers) = &mut numbers {
+                *numbers = Int64Array::from(filter(numbers, &mask)?.to_data());
+            }
+        }
+        let rows = kept.num_rows();
+        let mut columns = kept.columns().to_vec();
+        for (field, value) in select.partitions.fields.iter().zip(origin.values) {
+            if self.to.field_with_name(field.name()).is_ok() {
+                columns.push(repeated(value, rows)?);
+            }
+        }
+        if select.options.file_column.is_some() {
+            columns.push(names(origin.name, rows));
+        }
+        if select.options.record_column.is_some() {
+            let numbers = numbers.clone().unwrap_or_else(|| Int64Array::from_value(0, rows));
+            columns.push(Arc::new(numbers));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(&self.to);
+        output.batches.push(RecordBatch::try_new_with_options(schema, columns, &options)?);
+        output.numbers.extend(numbers);
+        Ok(())
+    }
+}
