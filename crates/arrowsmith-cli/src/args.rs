@@ -111,8 +111,8 @@ pub struct ConvertArgs {
 /// What is read.
 #[derive(Debug, Args)]
 pub struct InputArgs {
-    /// Files, glob patterns, folders of Parquet files, URLs of objects (s3://, gs://, az://,
-    /// https://), or `-` for standard input; all must have the same schema
+    /// Files, glob patterns, folders, URLs of objects (s3://, gs://, az://, https://), or `-` for
+    /// standard input; all JSON, or all Parquet
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<String>,
 }

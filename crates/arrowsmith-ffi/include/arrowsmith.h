@@ -140,13 +140,14 @@ const char *arrowsmith_version(void);
  * `options` is JSON text of `options_bytes` bytes, or NULL: an object with names and values of the
  * options that docs/guide/options.md describes.
  * Made from crates/arrowsmith/src/options/table.rs by its tests.
- *   JSON: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max, batch_rows,
- *   schema, types, format, compression, record_bytes_max, fields_max, row_bytes_max,
- *   batch_bytes_max, allow_nan, trust, on_error, duplicate_keys, unknown_keys, late_keys,
- *   batch_bytes, infer_records, infer_timestamps, and rejects (a boolean)
- *   Parquet: columns, engine, threads, memory_bytes_max, gpu_memory_bytes_max, depth_max,
- *   batch_rows, filter, limit, row_groups, dictionary, strings, lists, timestamp_unit,
- *   arrow_schema, verify_checksums, partitions, metadata_bytes_max, page_bytes_max
+ *   JSON: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
+ *   gpu_memory_bytes_max, depth_max, batch_rows, schema, types, skip, file_column, record_column,
+ *   format, compression, record_bytes_max, fields_max, row_bytes_max, batch_bytes_max, allow_nan,
+ *   trust, on_error, duplicate_keys, unknown_keys, late_keys, batch_bytes, infer_records,
+ *   infer_timestamps, and rejects (a boolean)
+ *   Parquet: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
+ *   gpu_memory_bytes_max, depth_max, batch_rows, row_groups, dictionary, strings, lists,
+ *   timestamp_unit, arrow_schema, verify_checksums, metadata_bytes_max, page_bytes_max
  * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of
  * partition columns; it comes before the option `schema` or `partitions`. It is not released.
  */

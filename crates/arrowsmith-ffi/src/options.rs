@@ -113,7 +113,7 @@ mod tests {
             (r#"{"columns":[1]}"#, "columns: expected a list of names, found 1"),
             (r#"{"rejects":1}"#, "rejects: expected true or false, found 1"),
             (r#"{"memory_bytes_max":"much"}"#, "\"much\" is not a size"),
-            (r#"{"filter":"a > 1"}"#, "there is no option \"filter\""),
+            (r#"{"row_groups":[1]}"#, "there is no option \"row_groups\""),
             ("[]", "options: invalid type: sequence, expected a map"),
             ("{", "options: EOF"),
         ] {

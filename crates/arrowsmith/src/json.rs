@@ -30,5 +30,21 @@ pub use reader::JsonReader;
 
 pub use crate::stream::BatchStream;
 
+/// Names that files of JSON end in, without the dot: what is read of a folder.
+pub const EXTENSIONS: &[&str] = &[
+    "json",
+    "jsonl",
+    "ndjson",
+    "json.gz",
+    "jsonl.gz",
+    "ndjson.gz",
+    "json.zst",
+    "jsonl.zst",
+    "ndjson.zst",
+    "json.lz4",
+    "jsonl.lz4",
+    "ndjson.lz4",
+];
+
 #[cfg(test)]
 mod tests;

@@ -89,6 +89,8 @@ impl OptionInfo {
 pub enum Group {
     /// Which columns, of which types.
     Columns,
+    /// Which rows, and where they are from.
+    Rows,
     /// How the input is laid out, and limits on it.
     Input,
     /// The engine and its resources.
@@ -109,6 +111,7 @@ impl Group {
     pub fn title(self) -> &'static str {
         match self {
             Self::Columns => "Columns",
+            Self::Rows => "Rows and folders",
             Self::Input => "Input",
             Self::Engine => "Engine",
             Self::BadInput => "Bad input",

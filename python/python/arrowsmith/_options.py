@@ -67,6 +67,16 @@ class JsonReadOptions(InferOptions, total=False):
     columns: Sequence[str] | None
     """The columns to keep, as paths such as ``user.name``. Default: all."""
 
+    filter: Filter | None
+    """Keep only rows that match this condition: ``fare > 10 and (zone = 'A' or zone is null)``."""
+
+    limit: int | None
+    """Read at most this many rows, of those that match. Default: all rows."""
+
+    partitions: SchemaLike | None
+    """Types of partition columns, whose values are in folder names: ``year: int32, zone: utf8``.
+    Default: inferred."""
+
     engine: Engine
     """The engine that decodes; what it declines, the next one decodes. Default: ``cpu``."""
 
@@ -83,6 +93,15 @@ class JsonReadOptions(InferOptions, total=False):
     batch_rows: int | None
     """Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default:
     the rows in 1 MiB of JSON; for Parquet at most 131072."""
+
+    skip: int
+    """Skip this many rows, of those that match. Default: ``0``."""
+
+    file_column: str | None
+    """Add a column of this name with the name of the file that a row is from."""
+
+    record_column: str | None
+    """Add a column of this name with the number of the record in its file, from 0."""
 
     trust: bool
     """Trust the input to be valid JSON: values that no column needs are not validated."""
@@ -116,6 +135,16 @@ class ParquetReadOptions(TypedDict, total=False):
     columns: Sequence[str] | None
     """The columns to keep, as paths such as ``user.name``. Default: all."""
 
+    filter: Filter | None
+    """Keep only rows that match this condition: ``fare > 10 and (zone = 'A' or zone is null)``."""
+
+    limit: int | None
+    """Read at most this many rows, of those that match. Default: all rows."""
+
+    partitions: SchemaLike | None
+    """Types of partition columns, whose values are in folder names: ``year: int32, zone: utf8``.
+    Default: inferred."""
+
     engine: Engine
     """The engine that decodes; what it declines, the next one decodes. Default: ``cpu``."""
 
@@ -135,12 +164,6 @@ class ParquetReadOptions(TypedDict, total=False):
     batch_rows: int | None
     """Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum. Default:
     the rows in 1 MiB of JSON; for Parquet at most 131072."""
-
-    filter: Filter | None
-    """Keep only rows that match this condition: ``fare > 10 and (zone = 'A' or zone is null)``."""
-
-    limit: int | None
-    """Read at most this many rows. Default: all rows."""
 
     row_groups: Sequence[int] | None
     """Read only these row groups of a single file, in this order. Default: all."""
@@ -168,10 +191,6 @@ class ParquetReadOptions(TypedDict, total=False):
 
     verify_checksums: bool
     """Verify page checksums."""
-
-    partitions: SchemaLike | None
-    """Types of partition columns, whose values are in folder names: ``year: int32, zone: utf8``.
-    Default: inferred."""
 
     metadata_bytes_max: int | str
     """Maximum size of the footer of a file. Default: ``256MiB``."""

@@ -306,7 +306,9 @@ mod tests {
             (read.refuse_for_json().is_err(), read.refuse_for_parquet().is_err())
         };
         assert_eq!(refused(&["--threads", "2"]), (false, false));
-        assert_eq!(refused(&["--where", "a = 1"]), (true, false));
+        assert_eq!(refused(&["--where", "a = 1"]), (false, false));
+        assert_eq!(refused(&["--row-groups", "1"]), (true, false));
+        assert_eq!(refused(&["--file-column", "f"]), (false, true));
         assert_eq!(refused(&["--on-error", "skip"]), (false, true));
         assert_eq!(refused(&["--on-error", "fail"]), (false, false));
         assert_eq!(refused(&["--unknown-keys", "error"]), (false, false));

@@ -8,9 +8,11 @@ use std::sync::atomic::AtomicBool;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result, UnknownKeys};
 use arrowsmith_engine::{Chain, Decision};
-use arrowsmith_pipeline::{Growth, JsonPipeline, Origin, Sample, SampleOptions, sample};
+use arrowsmith_pipeline::{
+    Growth, JsonPipeline, Origin, Sample, SampleOptions, Select, SelectOptions, sample,
+};
 use arrowsmith_plan::{Plan, with_types};
-use arrowsmith_source::{Input, OpenOptions};
+use arrowsmith_source::{DataFile, Input, OpenOptions};
 
 use crate::engines;
 use crate::json::JsonReader;
@@ -32,7 +34,7 @@ use crate::options::{InferRecords, JsonReadOptions, LateKeys};
 /// # Ok::<(), arrowsmith::Error>(())
 /// ```
 pub fn infer_schema(
-    inputs: impl IntoIterator<Item = Input>,
+    inputs: impl IntoIterator<Item: Into<DataFile>>,
     options: &JsonReadOptions,
 ) -> Result<Sample> {
     ReaderBuilder::new().options(options.clone()).infer_schema(inputs)
@@ -102,12 +104,13 @@ impl ReaderBuilder {
         self
     }
 
-    /// Opens `inputs`, which are read in order. Inference, if needed, happens here.
+    /// Opens `inputs`, which are read in order: [`Input`]s, or [`DataFile`]s of folders with
+    /// partitions, whose values become columns. Inference, if needed, happens here.
     ///
     /// # Errors
     /// Schema, column and option errors, and errors of inference. Without inference inputs are
     /// opened in turn, so their errors are returned with the batches.
-    pub fn open(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<JsonReader> {
+    pub fn open(mut self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<JsonReader> {
         let planned = self.plan(inputs, false)?;
         self.start(planned)
     }
@@ -116,7 +119,10 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// As [`ReaderBuilder::open`].
-    pub fn explain(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<Explanation> {
+    pub fn explain(
+        mut self,
+        inputs: impl IntoIterator<Item: Into<DataFile>>,
+    ) -> Result<Explanation> {
         let Planned { plan, engine, .. } = self.plan(inputs, false)?;
         let decision = engine.decide_json(&plan, &self.options.decode())?;
         Ok(Explanation { plan, decision })
@@ -126,8 +132,9 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// As [`infer_schema`].
-    pub fn infer_schema(self, inputs: impl IntoIterator<Item = Input>) -> Result<Sample> {
-        let mut found = self.sample(inputs.into_iter().collect())?;
+    pub fn infer_schema(self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<Sample> {
+        let inputs = inputs.into_iter().map(|file| file.into().input);
+        let mut found = self.sample(inputs.collect())?;
         if let Some(fault) = found.fault.take() {
             return Err(fault);
         }
@@ -136,11 +143,16 @@ impl ReaderBuilder {
     }
 
     fn sample(&self, inputs: Vec<Input>) -> Result<Sample> {
-        let sampling = SampleOptions {
+        let mut sampling = SampleOptions {
             open: self.open_options(),
             cancel: Arc::clone(&self.cancel),
             ..self.options.sampling()
         };
+        let JsonReadOptions { filter, skip, limit, .. } = &self.options;
+        if let (None, Some(limit), Some(records)) = (filter, limit, sampling.records_max) {
+            // The records that are to be read, so that nothing among them is new.
+            sampling.records_max = Some(records.max(skip.saturating_add(*limit)));
+        }
         sample(inputs, &sampling)
     }
 
@@ -148,10 +160,14 @@ impl ReaderBuilder {
     /// part of the inputs may grow.
     pub(super) fn plan(
         &mut self,
-        inputs: impl IntoIterator<Item = Input>,
+        inputs: impl IntoIterator<Item: Into<DataFile>>,
         grows: bool,
     ) -> Result<Planned> {
-        let inputs: Vec<Input> = inputs.into_iter().collect();
+        let mut files: Vec<DataFile> = inputs.into_iter().map(Into::into).collect();
+        let select = Arc::new(Select::new(&mut files, self.options.select())?);
+        let inputs: Vec<Input> = files.into_iter().map(|file| file.input).collect();
+        // What follows the last row does not change the schema.
+        let grows = grows && self.options.limit.is_none();
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.options.open_engine()?,
@@ -170,8 +186,8 @@ impl ReaderBuilder {
                 let late_keys = self.options.late_keys;
                 let projected = self.options.columns.is_some();
                 if partial && grows && late_keys == LateKeys::Add {
-                    let options = self.options.clone();
-                    let planner = move |schema| options.plan(schema);
+                    let (options, select) = (self.options.clone(), Arc::clone(&select));
+                    let planner = move |schema| options.plan_for(schema, &select);
                     growth = Some(Growth::new(&found, Box::new(planner), projected)?);
                 } else if partial && late_keys != LateKeys::Ignore && !projected {
                     late_keys_fail = true;
@@ -180,8 +196,9 @@ impl ReaderBuilder {
                 (found.schema, found.origins)
             }
         };
-        let plan = Arc::new(self.options.plan(schema)?);
-        Ok(Planned { plan, engine, origins, hint, growth, late_keys_fail })
+        let plan = Arc::new(self.options.plan_for(schema, &select)?);
+        let select = Some(select).filter(|select| !select.is_everything());
+        Ok(Planned { plan, engine, origins, select, hint, growth, late_keys_fail })
     }
 
     pub(super) fn start(self, planned: Planned) -> Result<JsonReader> {
@@ -190,7 +207,7 @@ impl ReaderBuilder {
     }
 
     pub(super) fn pipeline(self, planned: Planned) -> (Arc<Plan>, JsonPipeline) {
-        let Planned { plan, engine, origins, hint, late_keys_fail, .. } = planned;
+        let Planned { plan, engine, origins, select, hint, late_keys_fail, .. } = planned;
         let options = &self.options;
         let mut pipeline = JsonPipeline::builder(Arc::clone(&plan), engine)
             .inputs(origins)
@@ -200,6 +217,9 @@ impl ReaderBuilder {
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)
             .batch_bytes(options.batch_bytes)
+            .select(select)
+            .skip(options.skip)
+            .limit(options.limit)
             .schema_hint(hint)
             .late_keys_fail(late_keys_fail)
             .cancel(self.cancel);
@@ -252,6 +272,27 @@ impl JsonReadOptions {
         }
     }
 
+    /// The same, for columns that `select` keeps or needs.
+    fn plan_for(&self, schema: SchemaRef, select: &Select) -> Result<Plan> {
+        let schema = self.typed(schema)?;
+        match select.decoded_columns(&schema) {
+            Some(columns) => Plan::with_columns(&schema, &columns),
+            None => Plan::new(schema),
+        }
+    }
+
+    /// Which rows and columns leave.
+    fn select(&self) -> SelectOptions {
+        let partitions = self.partitions.iter();
+        SelectOptions {
+            filter: self.filter.clone(),
+            columns: self.columns.clone(),
+            partition_types: partitions.flat_map(|all| all.fields().iter().cloned()).collect(),
+            file_column: self.file_column.clone(),
+            record_column: self.record_column.clone(),
+        }
+    }
+
     /// Opens the engine.
     ///
     /// # Errors
@@ -293,6 +334,7 @@ pub(super) struct Planned {
     plan: Arc<Plan>,
     engine: Chain,
     origins: Vec<Origin>,
+    select: Option<Arc<Select>>,
     hint: Option<String>,
     pub(super) growth: Option<Growth>,
     late_keys_fail: bool,

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
 use arrowsmith_core::Result;
 use arrowsmith_pipeline::{Collect, Grow, Progress, Step};
-use arrowsmith_source::Input;
+use arrowsmith_source::DataFile;
 
 use super::{JsonReader, ReaderBuilder};
 
@@ -36,7 +36,7 @@ impl GrowingReader {
     /// The schema of the batches until [`Step::Grown`].
     pub fn schema(&self) -> SchemaRef {
         match &self.0 {
-            Reading::Fixed(reader) => Arc::clone(reader.plan().schema()),
+            Reading::Fixed(reader) => reader.schema(),
             Reading::Growing(grow) => Arc::clone(grow.schema()),
         }
     }
@@ -110,7 +110,7 @@ impl Collector {
     /// The schema, and all batches once [`Collector::advance`] has returned `false`.
     pub fn finish(self) -> (SchemaRef, Vec<RecordBatch>) {
         match self.0 {
-            Collecting::Fixed(reader, batches) => (Arc::clone(reader.plan().schema()), batches),
+            Collecting::Fixed(reader, batches) => (reader.schema(), batches),
             Collecting::Growing(collect) => collect.finish(),
         }
     }
@@ -138,7 +138,7 @@ impl ReaderBuilder {
     /// ```
     pub fn read_all(
         self,
-        inputs: impl IntoIterator<Item = Input>,
+        inputs: impl IntoIterator<Item: Into<DataFile>>,
     ) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let mut collector = self.collect(inputs)?;
         while collector.advance()? {}
@@ -149,7 +149,7 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// As [`ReaderBuilder::open`].
-    pub fn collect(self, inputs: impl IntoIterator<Item = Input>) -> Result<Collector> {
+    pub fn collect(self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<Collector> {
         Ok(Collector(match self.growing(inputs)?.0 {
             Reading::Fixed(reader) => Collecting::Fixed(reader, Vec::new()),
             Reading::Growing(grow) => Collecting::Growing(Box::new(Collect::new(*grow))),
@@ -160,7 +160,10 @@ impl ReaderBuilder {
     ///
     /// # Errors
     /// As [`ReaderBuilder::open`].
-    pub fn growing(mut self, inputs: impl IntoIterator<Item = Input>) -> Result<GrowingReader> {
+    pub fn growing(
+        mut self,
+        inputs: impl IntoIterator<Item: Into<DataFile>>,
+    ) -> Result<GrowingReader> {
         let mut planned = self.plan(inputs, true)?;
         let Some(growth) = planned.growth.take() else {
             return Ok(self.start(planned)?.into());

@@ -90,6 +90,7 @@ fn python_type(option: &OptionInfo) -> String {
         Kind::Choice(_) | Kind::Engine => camel(option.name, true),
         Kind::Schema => "SchemaLike".to_owned(),
         Kind::Types => "TypesLike".to_owned(),
+        Kind::Name => "str".to_owned(),
         Kind::Condition => "Filter".to_owned(),
         Kind::Paths => "Sequence[str]".to_owned(),
         Kind::PathsOrAll => "bool | Sequence[str]".to_owned(),
@@ -182,9 +183,12 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
             setter(&name, "Integer", &name);
         }
         Kind::Count { .. } | Kind::CountOrAll | Kind::Bytes => setter(&name, "Long", &name),
-        Kind::Choice(_) | Kind::Engine | Kind::Schema | Kind::Types | Kind::Condition => {
-            setter(&name, "String", &name);
-        }
+        Kind::Choice(_)
+        | Kind::Engine
+        | Kind::Schema
+        | Kind::Types
+        | Kind::Name
+        | Kind::Condition => setter(&name, "String", &name),
         Kind::Paths => setter(&name, "String...", &list),
         Kind::PathsOrAll => {
             setter(&name, "boolean", &name);
@@ -245,6 +249,7 @@ fn values(option: &OptionInfo) -> String {
         }
         Kind::Schema => "a schema".to_owned(),
         Kind::Types => "types by path".to_owned(),
+        Kind::Name => "a name".to_owned(),
         Kind::Condition => "a condition".to_owned(),
         Kind::Paths => "paths: `a,b.c`".to_owned(),
         Kind::PathsOrAll => "paths, or all: `*`".to_owned(),

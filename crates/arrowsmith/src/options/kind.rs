@@ -33,6 +33,8 @@ pub enum Kind {
     Schema,
     /// Types of some columns: a schema whose names are paths.
     Types,
+    /// The name of a column.
+    Name,
     /// A condition on rows.
     Condition,
     /// A list of columns, as paths.
@@ -86,6 +88,7 @@ impl Kind {
             Self::Engine => "ENGINE",
             Self::Schema => "SCHEMA",
             Self::Types => "TYPES",
+            Self::Name => "NAME",
             Self::Condition => "CONDITION",
             Self::Paths | Self::PathsOrAll => "PATHS",
             Self::Numbers => "NUMBERS",
@@ -115,7 +118,7 @@ impl Kind {
             Self::Schema | Self::Types | Self::Condition => {
                 return Ok(Value::Text(text.to_owned()));
             }
-            Self::CountOrAll | Self::Bytes | Self::Choice(_) | Self::Engine => {
+            Self::CountOrAll | Self::Bytes | Self::Choice(_) | Self::Engine | Self::Name => {
                 Value::Text(text.to_owned())
             }
         };
@@ -138,6 +141,7 @@ impl Kind {
             Self::Engine => vec!["reference"],
             Self::Schema => vec!["a: int64"],
             Self::Types => vec!["a: int64, b.c: utf8"],
+            Self::Name => vec!["a"],
             Self::Condition => vec!["a > 1"],
             Self::Paths => vec!["a", "a,b.c"],
             Self::PathsOrAll => vec!["*", "a,b.c"],
@@ -202,6 +206,11 @@ impl Kind {
                 None => wrong(&choices.names(), &Value::Text(text)),
             },
             (Self::Choice(choices), value) => wrong_type(&choices.names(), &value),
+            (Self::Name, Value::Text(text)) if text.is_empty() => {
+                wrong("a name", &Value::Text(text))
+            }
+            (Self::Name, value @ Value::Text(_)) => Ok(value),
+            (Self::Name, value) => wrong_type("a name", &value),
             (Self::Engine, value) => wrong_type("the name of an engine", &value),
             (Self::Schema | Self::Types, Value::Text(text)) => match load_schema(&text) {
                 Ok(schema) => Ok(Value::Schema(Arc::new(schema))),

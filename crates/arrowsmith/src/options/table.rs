@@ -99,6 +99,16 @@ read_options! {
         /// The columns to keep, as paths such as `user.name`.
         columns: Option<Vec<String>> = None => Kind::Paths, Columns, unset: Some("all"), receives: true;
 
+        /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`.
+        filter: Option<Predicate> = None => Kind::Condition, Rows, flag: Some("where");
+
+        /// Read at most this many rows, of those that match.
+        limit: Option<u64> = None => NUMBER, Rows, unset: Some("all rows");
+
+        /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`.
+        partitions: Option<SchemaRef> = None => Kind::Schema, Rows,
+            flag: Some("partition-types"), unset: Some("inferred");
+
         /// The engine that decodes; what it declines, the next one decodes.
         engine: String = crate::ENGINES[0].name.to_owned() => Kind::Engine, Engine, receives: true;
 
@@ -129,6 +139,15 @@ read_options! {
         /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types
         /// are those of the schema, given or inferred.
         types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true;
+
+        /// Skip this many rows, of those that match.
+        skip: u64 = 0 => NUMBER, Rows;
+
+        /// Add a column of this name with the name of the file that a row is from.
+        file_column: Option<String> = None => Kind::Name, Rows;
+
+        /// Add a column of this name with the number of the record in its file, from 0.
+        record_column: Option<String> = None => Kind::Name, Rows;
 
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
@@ -185,12 +204,6 @@ read_options! {
 
     /// How Parquet is read. Literals end with `..ParquetReadOptions::default()`: options are added.
     parquet {
-        /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`.
-        filter: Option<Predicate> = None => Kind::Condition, Parquet, flag: Some("where");
-
-        /// Read at most this many rows.
-        limit: Option<u64> = None => NUMBER, Parquet, unset: Some("all rows");
-
         /// Read only these row groups of a single file, in this order.
         row_groups: Option<Vec<usize>> = None => Kind::Numbers, Parquet, unset: Some("all");
 
@@ -213,10 +226,6 @@ read_options! {
 
         /// Verify page checksums.
         verify_checksums: bool = false => Kind::Flag, Parquet;
-
-        /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`.
-        partitions: Option<SchemaRef> = None => Kind::Schema, Parquet,
-            flag: Some("partition-types"), unset: Some("inferred");
 
         /// Maximum size of the footer of a file.
         metadata_bytes_max: usize = Limits::default().metadata_bytes_max => Kind::Bytes, Parquet;

@@ -9,4 +9,5 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod select;
 mod stores;

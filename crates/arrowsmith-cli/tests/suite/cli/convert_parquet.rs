@@ -176,8 +176,8 @@ fn options_of_the_other_format_are_refused() {
     folder.write("x.jsonl", "{\"id\":1}\n");
     let mut text = String::new();
     for args in [
-        &["x.jsonl", "--where", "id = 1"][..],
-        &["x.jsonl", "--limit", "1"],
+        &["x.jsonl", "--lists", "large"][..],
+        &["x.jsonl", "--strings", "view"],
         &["x.jsonl", "--row-groups", "0"],
         &["x.parquet", "--schema", "id: int64"],
         &["x.parquet", "--on-error", "skip"],

@@ -56,6 +56,40 @@ public final class JsonReader {
   }
 
   /**
+   * Keep only rows that match this condition: {@code fare > 10 and (zone = 'A' or zone is null)}.
+   *
+   * @param filter the value
+   * @return this
+   */
+  public JsonReader filter(final String filter) {
+    options.set("filter", filter);
+    return this;
+  }
+
+  /**
+   * Read at most this many rows, of those that match. Default: all rows.
+   *
+   * @param limit the value
+   * @return this
+   */
+  public JsonReader limit(final Long limit) {
+    options.set("limit", limit);
+    return this;
+  }
+
+  /**
+   * Types of partition columns, whose values are in folder names: {@code year: int32, zone: utf8}.
+   * Default: inferred.
+   *
+   * @param partitions the value
+   * @return this
+   */
+  public JsonReader partitions(final String partitions) {
+    options.set("partitions", partitions);
+    return this;
+  }
+
+  /**
    * The engine that decodes; what it declines, the next one decodes. Default: {@code cpu}.
    *
    * @param engine the value
@@ -143,6 +177,39 @@ public final class JsonReader {
    */
   public JsonReader types(final String types) {
     options.set("types", types);
+    return this;
+  }
+
+  /**
+   * Skip this many rows, of those that match. Default: {@code 0}.
+   *
+   * @param skip the value
+   * @return this
+   */
+  public JsonReader skip(final Long skip) {
+    options.set("skip", skip);
+    return this;
+  }
+
+  /**
+   * Add a column of this name with the name of the file that a row is from.
+   *
+   * @param fileColumn the value
+   * @return this
+   */
+  public JsonReader fileColumn(final String fileColumn) {
+    options.set("file_column", fileColumn);
+    return this;
+  }
+
+  /**
+   * Add a column of this name with the number of the record in its file, from 0.
+   *
+   * @param recordColumn the value
+   * @return this
+   */
+  public JsonReader recordColumn(final String recordColumn) {
+    options.set("record_column", recordColumn);
     return this;
   }
 

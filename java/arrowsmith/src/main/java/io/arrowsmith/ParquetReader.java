@@ -57,6 +57,40 @@ public final class ParquetReader {
   }
 
   /**
+   * Keep only rows that match this condition: {@code fare > 10 and (zone = 'A' or zone is null)}.
+   *
+   * @param filter the value
+   * @return this
+   */
+  public ParquetReader filter(final String filter) {
+    options.set("filter", filter);
+    return this;
+  }
+
+  /**
+   * Read at most this many rows, of those that match. Default: all rows.
+   *
+   * @param limit the value
+   * @return this
+   */
+  public ParquetReader limit(final Long limit) {
+    options.set("limit", limit);
+    return this;
+  }
+
+  /**
+   * Types of partition columns, whose values are in folder names: {@code year: int32, zone: utf8}.
+   * Default: inferred.
+   *
+   * @param partitions the value
+   * @return this
+   */
+  public ParquetReader partitions(final String partitions) {
+    options.set("partitions", partitions);
+    return this;
+  }
+
+  /**
    * The engine that decodes; what it declines, the next one decodes. Default: {@code cpu}.
    *
    * @param engine the value
@@ -121,28 +155,6 @@ public final class ParquetReader {
    */
   public ParquetReader batchRows(final Integer batchRows) {
     options.set("batch_rows", batchRows);
-    return this;
-  }
-
-  /**
-   * Keep only rows that match this condition: {@code fare > 10 and (zone = 'A' or zone is null)}.
-   *
-   * @param filter the value
-   * @return this
-   */
-  public ParquetReader filter(final String filter) {
-    options.set("filter", filter);
-    return this;
-  }
-
-  /**
-   * Read at most this many rows. Default: all rows.
-   *
-   * @param limit the value
-   * @return this
-   */
-  public ParquetReader limit(final Long limit) {
-    options.set("limit", limit);
     return this;
   }
 
@@ -239,18 +251,6 @@ public final class ParquetReader {
    */
   public ParquetReader verifyChecksums(final boolean verifyChecksums) {
     options.set("verify_checksums", verifyChecksums);
-    return this;
-  }
-
-  /**
-   * Types of partition columns, whose values are in folder names: {@code year: int32, zone: utf8}.
-   * Default: inferred.
-   *
-   * @param partitions the value
-   * @return this
-   */
-  public ParquetReader partitions(final String partitions) {
-    options.set("partitions", partitions);
     return this;
   }
 
