@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrowsmith::json::{GrowingReader, ReaderBuilder, Step};
+use arrowsmith::json::{self, GrowingReader, ReaderBuilder, Step};
 use arrowsmith::options::LateKeys;
 use arrowsmith::{Chain, Engine, JsonReadOptions, OnError};
 use arrowsmith_core::sink::SinkSummary;
@@ -41,9 +41,11 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let is_inferred = options.schema.is_none() && options.columns.is_none();
+    // With a limit the count would be that of the text that was looked at.
+    let counts_filtered = options.filter.is_some() && options.limit.is_none();
     let adds = options.late_keys == LateKeys::Add;
     let builder = builder(options, engine.clone(), interrupt, &rejects);
-    let inputs = input::inputs(&args.input)?;
+    let inputs = input::files(&args.input, json::EXTENSIONS)?;
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&builder.explain(inputs)?.to_string());
     };
@@ -59,7 +61,8 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     // Nobody is left to tell of a failure.
     interrupt.at_exit(move || drop(on_interrupt.close()));
 
-    let mut work = Work { reader, rejects, progress_when: args.progress_when() };
+    let progress_when = args.progress_when();
+    let mut work = Work { reader, rejects, progress_when, counts_filtered };
     let written = work.run(target, interrupt);
     // Whatever became of the work: what was rejected is kept.
     let kept = work.rejects.flush().map_err(Failure::output);
@@ -125,6 +128,8 @@ struct Work {
     reader: GrowingReader,
     rejects: Rejects,
     progress_when: When,
+    /// Whether the summary has the number of rows for which the condition is not true.
+    counts_filtered: bool,
 }
 
 impl Work {
@@ -170,6 +175,10 @@ impl Work {
     fn report(&self, summary: SinkSummary, started: Instant) {
         let text = summary_text(summary, self.reader.progress().bytes(), started.elapsed());
         let (rejected, nulled) = self.rejects.counts();
-        eprintln!("{text}; {} rejected, {} nulled", grouped(rejected), grouped(nulled));
+        let filtered = match self.counts_filtered {
+            true => format!(", {} did not match", grouped(self.reader.progress().filtered())),
+            false => String::new(),
+        };
+        eprintln!("{text}; {} rejected, {} nulled{filtered}", grouped(rejected), grouped(nulled));
     }
 }

@@ -18,12 +18,12 @@ use crate::schema;
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     if input::is_parquet(&args.input, args.read.format)? {
         let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
-        let files = input::datasets(&args.input)?;
+        let files = input::files(&args.input, parquet::EXTENSIONS)?;
         return print(&parquet::ReaderBuilder::new().options(options).open(files)?.schema());
     }
     let builder = json::ReaderBuilder::new().options(args.read.json()?);
     let builder = builder.cancel(Arc::clone(interrupt.stop()));
-    let sample = builder.infer_schema(input::inputs(&args.input)?)?;
+    let sample = builder.infer_schema(input::files(&args.input, json::EXTENSIONS)?)?;
     if !sample.complete {
         eprintln!(
             "note: inferred from the first {} records; --infer-records all uses all of them",

@@ -6,33 +6,19 @@ use std::io::Read;
 use std::path::Path;
 
 use arrowsmith::parquet::EXTENSIONS;
-use arrowsmith::{DataFile, Error, Input};
+use arrowsmith::{DataFile, Error, Input, json};
 
 use crate::args::{Format, InputArgs};
 use crate::failure::{Failure, Outcome};
 
-/// The Parquet files named by the arguments: paths, folders, patterns, URLs.
-pub fn datasets(args: &InputArgs) -> Outcome<Vec<DataFile>> {
-    expand(args, |name| arrowsmith::expand_dataset(name, EXTENSIONS))
-}
-
-/// The files named by the arguments: paths, patterns, URLs.
-pub fn inputs(args: &InputArgs) -> Outcome<Vec<Input>> {
-    let paths = |name: &str| {
-        Ok(arrowsmith::expand(name)?.into_iter().map(DataFile::from).collect::<Vec<_>>())
-    };
-    Ok(expand(args, paths)?.into_iter().map(|file| file.input).collect())
-}
-
-fn expand(
-    args: &InputArgs,
-    paths: impl Fn(&str) -> arrowsmith::Result<Vec<DataFile>>,
-) -> Outcome<Vec<DataFile>> {
+/// The files of a format named by the arguments: paths, folders, patterns, URLs. Of folders those
+/// count whose names end in one of `extensions`.
+pub fn files(args: &InputArgs, extensions: &[&str]) -> Outcome<Vec<DataFile>> {
     let mut files = Vec::new();
     for name in &args.inputs {
         files.extend(match is_url(name) {
-            true => expand_url(name)?,
-            false => paths(name)?,
+            true => expand_url(name, extensions)?,
+            false => arrowsmith::expand_dataset(name, extensions)?,
         });
     }
     if files.iter().filter(|file| matches!(file.input, Input::Stdin)).count() > 1 {
@@ -57,12 +43,12 @@ fn known_scheme(_: &str) -> bool {
 
 /// The objects that a URL names.
 #[cfg(feature = "store")]
-pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
-    Ok(arrowsmith::store::expand_url(url, EXTENSIONS)?)
+pub fn expand_url(url: &str, extensions: &[&str]) -> Outcome<Vec<DataFile>> {
+    Ok(arrowsmith::store::expand_url(url, extensions)?)
 }
 
 #[cfg(not(feature = "store"))]
-pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
+pub fn expand_url(url: &str, _: &[&str]) -> Outcome<Vec<DataFile>> {
     Err(Failure::Usage(format!(
         "{url}: this build has no `store`: build the command with `--features store` (or `full`)"
     )))
@@ -73,14 +59,16 @@ pub fn expand_url(url: &str) -> Outcome<Vec<DataFile>> {
 /// # Errors
 /// When some are and some are not.
 pub fn is_parquet(args: &InputArgs, format: Format) -> Outcome<bool> {
-    let one = |name: &String| match format {
-        // A prefix is treated as a folder; an object is detected by its name.
-        Format::Auto if is_url(name) && name.ends_with('/') => true,
-        Format::Auto => looks_like_parquet(Path::new(name)),
-        Format::Parquet => true,
-        Format::Json => false,
-    };
-    let parquet = args.inputs.iter().filter(|name| one(name)).count();
+    let mut parquet = 0;
+    for name in &args.inputs {
+        parquet += usize::from(match format {
+            // A prefix is treated as a folder; an object is detected by its name.
+            Format::Auto if is_url(name) && name.ends_with('/') => true,
+            Format::Auto => looks_like_parquet(Path::new(name))?,
+            Format::Parquet => true,
+            Format::Json => false,
+        });
+    }
     if parquet != 0 && parquet != args.inputs.len() {
         let message = "some inputs are Parquet and some are not: give --format for all of them";
         return Err(Failure::Usage(message.to_owned()));
@@ -99,16 +87,45 @@ pub fn are_there(args: &InputArgs) -> Outcome {
     Ok(())
 }
 
-/// Detects Parquet: by the kind of the path (a folder), its name, or its first bytes.
-fn looks_like_parquet(path: &Path) -> bool {
+/// Detects Parquet: by the name, by what is in a folder, or by the first bytes.
+fn looks_like_parquet(path: &Path) -> Outcome<bool> {
+    let name = path.to_string_lossy();
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) || path.is_dir() {
-        return true;
+    let is_pattern = !path.exists() && name.contains(['*', '?', '[']);
+    if path.is_dir() || is_pattern {
+        return folder_is_parquet(path);
+    }
+    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
+        return Ok(true);
     }
     // Bytes read from a pipe here would be lost.
     if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return false;
+        return Ok(false);
     }
     let mut start = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && &start == b"PAR1"
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    Ok(read.is_ok() && &start == b"PAR1")
+}
+
+/// Whether the files of a folder, or those that a pattern matches, are Parquet.
+fn folder_is_parquet(path: &Path) -> Outcome<bool> {
+    // Other errors come again when the files are expanded to be read.
+    let has = |extensions: &[&str]| {
+        let files = arrowsmith::expand_dataset(path, extensions).unwrap_or_default();
+        files.iter().any(|file| {
+            let name = file.input.name().unwrap_or_default().to_ascii_lowercase();
+            extensions.iter().any(|end| name.ends_with(&format!(".{end}")))
+        })
+    };
+    match (has(EXTENSIONS), has(json::EXTENSIONS)) {
+        (true, true) => Err(Failure::Usage(format!(
+            "{}: there are files of Parquet and of JSON: give --format",
+            path.display()
+        ))),
+        (false, false) if path.is_dir() => {
+            arrowsmith::expand_dataset(path, &[EXTENSIONS, json::EXTENSIONS].concat())?;
+            Ok(false)
+        }
+        (parquet, _) => Ok(parquet),
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use arrow_array::RecordBatchReader;
 use arrowsmith::Engine;
-use arrowsmith::parquet::{ParquetReader, ReaderBuilder};
+use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder};
 use arrowsmith_core::sink::SinkSummary;
 
 use super::target::Target;
@@ -35,7 +35,7 @@ pub fn run(
         .options(options)
         .engine(engine.clone())
         .cancel(Arc::clone(interrupt.stop()))
-        .open(input::datasets(&args.input)?)?;
+        .open(input::files(&args.input, EXTENSIONS)?)?;
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&reader.explanation().to_string());
     };

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use arrowsmith::Limits;
-use arrowsmith::parquet::{ChunkReport, FileReport, PageReport, describe, open_file};
+use arrowsmith::parquet::{ChunkReport, EXTENSIONS, FileReport, PageReport, describe, open_file};
 
 use super::Report;
 use super::table::{ROWS_MAX, Table};
@@ -26,7 +26,7 @@ pub fn object(url: &str, pages: bool) -> Outcome<FileReport> {
     if pages {
         return Err(Failure::Usage("--pages is for local files only".to_owned()));
     }
-    let mut files = input::expand_url(url)?;
+    let mut files = input::expand_url(url, EXTENSIONS)?;
     let (Some(found), true) = (files.pop(), files.is_empty()) else {
         return Err(Failure::Usage(format!("{url} is more than one file")));
     };

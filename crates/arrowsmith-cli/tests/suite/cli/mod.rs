@@ -9,6 +9,7 @@ mod bench;
 mod bench_parquet;
 mod completions;
 mod convert;
+mod convert_folders;
 mod convert_parquet;
 mod data;
 mod generate;
