@@ -117,44 +117,48 @@ fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> 
     })
 }
 
-/// The inputs, and the valves of those that are streams.
-fn inputs(given: Vec<Given>) -> Result<(Vec<Input>, Vec<Valve>)> {
+/// The files of JSON, and the valves of those that are streams.
+fn inputs(given: Vec<Given>) -> Result<(Vec<DataFile>, Vec<Valve>)> {
     let mut inputs = Vec::with_capacity(given.len());
     let mut streams = Vec::new();
     for one in given {
         match one {
-            Given::Path(path) => inputs.push(Input::Path(path)),
-            Given::Pattern(pattern) => inputs.extend(arrowsmith::expand(pattern)?),
-            Given::Input(input) => inputs.push(input),
             Given::Stream(outlet) => {
                 streams.push(outlet.valve());
-                inputs.push(Input::reader(outlet));
+                inputs.push(Input::reader(outlet).into());
             }
+            other => expand(other, json::EXTENSIONS, &mut inputs)?,
         }
     }
     Ok((inputs, streams))
 }
 
+/// The files of Parquet.
 fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
     let mut files = Vec::with_capacity(given.len());
     for one in given {
-        match one {
-            // An existing folder is never a pattern.
-            Given::Path(path) if path.is_dir() => {
-                files.extend(arrowsmith::expand_dataset(path, EXTENSIONS)?);
-            }
-            Given::Path(path) => files.push(Input::Path(path).into()),
-            Given::Pattern(pattern) => {
-                files.extend(arrowsmith::expand_dataset(pattern, EXTENSIONS)?);
-            }
-            Given::Input(input) => files.push(input.into()),
-            Given::Stream(_) => {
-                let message = "a Parquet file is read from its end, which a stream does not have";
-                return Err(Error::Config(message.to_owned()));
-            }
-        }
+        expand(one, EXTENSIONS, &mut files)?;
     }
     Ok(files)
+}
+
+fn expand(given: Given, extensions: &[&str], files: &mut Vec<DataFile>) -> Result<()> {
+    match given {
+        // An existing folder is never a pattern.
+        Given::Path(path) if path.is_dir() => {
+            files.extend(arrowsmith::expand_dataset(path, extensions)?);
+        }
+        Given::Path(path) => files.push(Input::Path(path).into()),
+        Given::Pattern(pattern) => {
+            files.extend(arrowsmith::expand_dataset(pattern, extensions)?);
+        }
+        Given::Input(input) => files.push(input.into()),
+        Given::Stream(_) => {
+            let message = "a Parquet file is read from its end, which a stream does not have";
+            return Err(Error::Config(message.to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// # Safety
