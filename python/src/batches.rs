@@ -12,12 +12,12 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::gpu::ResidentEngine;
 use arrowsmith::json::{JsonReader, ReaderBuilder};
 use arrowsmith::parquet::ParquetReader;
-use arrowsmith::{Input, Progress, Reject};
+use arrowsmith::{DataFile, Progress, Reject};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::errors::{Failure, raised};
+use crate::errors::{Failure, config, raised};
 use crate::gpu::RowGroups;
 use crate::options;
 use crate::parquet::{self, Opened};
@@ -158,7 +158,10 @@ impl Batches {
         Self::open(py, opening, inputs)
     }
 
-    fn open(py: Python<'_>, opening: Opening, inputs: Vec<Input>) -> PyResult<Self> {
+    fn open(py: Python<'_>, opening: Opening, inputs: Vec<DataFile>) -> PyResult<Self> {
+        if opening.resident.is_some() && inputs.iter().any(|file| !file.partitions.is_empty()) {
+            return Err(config(py, "source: partitions do not stay on the device".to_owned()));
+        }
         let Opening { builder, resident, raised: raised_slot, cancel } = opening;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
         let reader = Some(match resident {

@@ -119,9 +119,17 @@ pub(crate) fn json_engine(
 ) -> PyResult<(Chain, Option<ResidentEngine>)> {
     let JsonReadOptions { engine: name, gpu_memory_bytes_max, .. } = options;
     if on_device {
-        let sizes = [("batch_rows", options.batch_rows), ("batch_bytes", options.batch_bytes)];
+        let given = [
+            ("batch_rows", options.batch_rows.is_some()),
+            ("batch_bytes", options.batch_bytes.is_some()),
+            ("filter", options.filter.is_some()),
+            ("limit", options.limit.is_some()),
+            ("skip", options.skip > 0),
+            ("file_column", options.file_column.is_some()),
+            ("record_column", options.record_column.is_some()),
+        ];
         let refused = gpu::refuse_host(name).and_then(|()| {
-            sizes.into_iter().try_for_each(|(name, size)| gpu::refuse(name, size.is_some()))
+            given.into_iter().try_for_each(|(name, is_given)| gpu::refuse(name, is_given))
         });
         refused.map_err(|error| raised(py, error))?;
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder, describe, open_file};
-use arrowsmith::{DataFile, Input, Limits};
+use arrowsmith::{DataFile, Limits};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use pyo3::types::PyDict;
 
 use crate::errors::{config, raised};
 use crate::gpu::{self, RowGroups};
@@ -55,29 +55,7 @@ pub(crate) fn open(
 
 /// The files of a source; text may be a folder or a pattern.
 fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
-    if !(source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>()) {
-        return one(source);
-    }
-    let mut files = Vec::new();
-    for item in source.try_iter()? {
-        files.extend(one(&item?)?);
-    }
-    Ok(files)
-}
-
-fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
-    let py = source.py();
-    if let Ok(pattern) = source.cast::<PyString>() {
-        let found = arrowsmith::expand_dataset(pattern.to_str()?, EXTENSIONS);
-        return found.map_err(|error| raised(py, error));
-    }
-    match source::random_access(source)? {
-        // The name of a folder is taken literally, even if it looks like a pattern.
-        Input::Path(path) if path.is_dir() => {
-            arrowsmith::expand_dataset(path, EXTENSIONS).map_err(|error| raised(py, error))
-        }
-        input => Ok(vec![input.into()]),
-    }
+    source::files(source, EXTENSIONS, source::random_access)
 }
 
 /// The metadata of a file, as JSON text.

@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith::{Input, Ranged};
+use arrowsmith::json::EXTENSIONS;
+use arrowsmith::{DataFile, Input, Ranged};
 use bytes::Bytes;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
 use pyo3::prelude::*;
@@ -24,25 +25,40 @@ const PIECE_BYTES: usize = 8 << 20;
 /// `os.SEEK_END`.
 const SEEK_END: u8 = 2;
 
-/// The inputs of a source, in order.
-pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
+/// The files of JSON that a source stands for, in order.
+pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
+    files(source, EXTENSIONS, unopened)
+}
+
+/// The files of a source, in order. Text may be a folder or a pattern, of whose files those count
+/// that end in one of `extensions`; `open` makes inputs of all else.
+pub(crate) fn files(
+    source: &Bound<'_, PyAny>,
+    extensions: &[&str],
+    open: impl Fn(&Bound<'_, PyAny>) -> PyResult<Input>,
+) -> PyResult<Vec<DataFile>> {
+    let py = source.py();
+    let one = |source: &Bound<'_, PyAny>| {
+        if let Ok(pattern) = source.cast::<PyString>() {
+            let found = arrowsmith::expand_dataset(pattern.to_str()?, extensions);
+            return found.map_err(|error| raised(py, error));
+        }
+        match open(source)? {
+            // The name of a folder is taken literally, even if it looks like a pattern.
+            Input::Path(path) if path.is_dir() => {
+                arrowsmith::expand_dataset(path, extensions).map_err(|error| raised(py, error))
+            }
+            input => Ok(vec![input.into()]),
+        }
+    };
     if !(source.is_instance_of::<PyList>() || source.is_instance_of::<PyTuple>()) {
         return one(source);
     }
-    let mut inputs = Vec::new();
+    let mut files = Vec::new();
     for item in source.try_iter()? {
-        inputs.extend(one(&item?)?);
+        files.extend(one(&item?)?);
     }
-    Ok(inputs)
-}
-
-fn one(source: &Bound<'_, PyAny>) -> PyResult<Vec<Input>> {
-    let py = source.py();
-    if let Ok(pattern) = source.cast::<PyString>() {
-        // Only text can be a pattern: a `Path` is one file.
-        return arrowsmith::expand(pattern.to_str()?).map_err(|error| raised(py, error));
-    }
-    Ok(vec![unopened(source)?])
+    Ok(files)
 }
 
 /// Any source except text, as an input that is read sequentially.

@@ -231,7 +231,9 @@ def _text_file() -> bytes:
 
 
 def test_what_cannot_be_heeded_is_refused() -> None:
-    for options in ({"batch_rows": 10}, {"batch_bytes": 10}, {"engine": "cpu"}):
+    sizes = ({"batch_rows": 10}, {"batch_bytes": 10}, {"engine": "cpu"})
+    refused = (*sizes, {"skip": 1}, {"filter": "a > 1"}, {"file_column": "f"})
+    for options in refused:
         with pytest.raises(arrowsmith.ConfigError, match=next(iter(options)).split("=")[0]):
             arrowsmith.read_json(TEXT, on_device=True, **{"engine": "auto", **options})  # type: ignore[arg-type]
     wishes = ({"filter": "a > 1"}, {"limit": 1}, {"batch_rows": 1}, {"partitions": "a: int64"})

@@ -41,6 +41,36 @@ def test_lists_and_patterns(path: Path, lines: bytes, expected: pa.Table) -> Non
     assert pa.table(arrowsmith.read_json(tuple(mixed[:2]))).num_rows == 2 * ROWS
 
 
+def test_folders(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        folder = tmp_path / "logs" / f"year={year}"
+        folder.mkdir(parents=True)
+        text = b'{"id":1,"level":"info"}\n{"id":2,"level":"error"}\n'
+        (folder / "a.jsonl.gz").write_bytes(gzip.compress(text))
+        (folder / "_SUCCESS").write_bytes(b"")
+    for source in (tmp_path / "logs", str(tmp_path / "logs"), f"{tmp_path}/logs/year=*/"):
+        table = pa.table(
+            arrowsmith.read_json(
+                source,
+                columns=["id", "year"],
+                filter=[("level", "=", "error")],
+                file_column="file",
+                record_column="record",
+                skip=1,
+            )
+        )
+        assert table.to_pylist() == [
+            {
+                "id": 2,
+                "year": 2024,
+                "file": str(tmp_path / "logs" / "year=2024" / "a.jsonl.gz"),
+                "record": 1,
+            }
+        ]
+    with arrowsmith.open_json(tmp_path / "logs", filter="year = 2023", limit=1) as reader:
+        assert [batch.num_rows for batch in reader] == [1]
+
+
 def test_a_path_is_not_a_pattern(tmp_path: Path) -> None:
     (tmp_path / "[1].json").write_bytes(b'{"a":1}')
     assert arrowsmith.read_json(tmp_path / "[1].json").num_rows == 1
