@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use arrow_schema::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
@@ -54,6 +55,13 @@ const PART_BYTES: u64 = 128;
 
 /// Maximum size of all expressions of a plan together, with every name replaced by its expression.
 const WRITTEN_MAX: u64 = 2 * NODES_MAX;
+
+/// Maximum depth of a type: that of the schemas which Arrow's C++ libraries read. Other code than
+/// the planner's, on threads with smaller stacks, walks over types by recursion.
+pub(crate) const LEVELS_MAX: usize = 64;
+
+/// Maximum size of a sketch of quantiles; the default is 100.
+const CENTROIDS_MAX: i64 = 1_000;
 
 /// Maximum number of columns of all plans of a plan together.
 const COLUMNS_MAX: u64 = 1_000_000;
@@ -268,6 +276,12 @@ impl Measure {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let width = plan.schema().fields().len();
+        for field in plan.schema().fields() {
+            let levels = levels(field.data_type());
+            if levels > LEVELS_MAX {
+                return Err(too_much(format!("{levels} levels of a type"), LEVELS_MAX as u64));
+            }
+        }
         size.meanings = match plan {
             LogicalPlan::Projection(_) => meanings,
             LogicalPlan::Aggregate(_) => meanings,
@@ -324,6 +338,28 @@ impl Measure {
         check(&size)?;
         Ok(size)
     }
+}
+
+/// The depth of a type: 1 without others inside.
+fn levels(data_type: &DataType) -> usize {
+    let below = match data_type {
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _) => levels(field.data_type()),
+        DataType::Struct(fields) => {
+            fields.iter().map(|field| levels(field.data_type())).max().unwrap_or(0)
+        }
+        DataType::Union(fields, _) => {
+            fields.iter().map(|(_, field)| levels(field.data_type())).max().unwrap_or(0)
+        }
+        DataType::Dictionary(_, values) => levels(values),
+        DataType::RunEndEncoded(_, values) => levels(values.data_type()),
+        _ => 0,
+    };
+    1 + below
 }
 
 fn too_much(what: String, limit: u64) -> DataFusionError {
@@ -389,6 +425,45 @@ pub(crate) fn literals(plan: &LogicalPlan, parameters: &[ScalarValue]) -> Result
         })
     })?;
     Ok(bytes)
+}
+
+/// Refuses sketches of quantiles that are too large: each group has one, and its size, an argument,
+/// is allocated at once. For a plan that is optimized, where that argument is a value.
+pub(crate) fn sketches(plan: &LogicalPlan) -> Result<()> {
+    plan.apply_with_subqueries(|plan| {
+        plan.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                match expr {
+                    Expr::AggregateFunction(call) => sketch(call.func.name(), &call.params.args)?,
+                    Expr::WindowFunction(call) => sketch(call.fun.name(), &call.params.args)?,
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map(drop)
+}
+
+fn sketch(function: &str, args: &[Expr]) -> Result<()> {
+    let size = match function {
+        "approx_percentile_cont" => args.get(2),
+        "approx_percentile_cont_with_weight" => args.get(3),
+        _ => None,
+    };
+    let Some(size) = size else { return Ok(()) };
+    let centroids = match size {
+        Expr::Literal(value, _) => match value.cast_to(&DataType::Int64) {
+            Ok(ScalarValue::Int64(Some(centroids))) => centroids,
+            _ => i64::MAX,
+        },
+        _ => i64::MAX,
+    };
+    if centroids > CENTROIDS_MAX {
+        let reason = format!("{function}: more than {CENTROIDS_MAX} centroids");
+        return Err(DataFusionError::Plan(reason));
+    }
+    Ok(())
 }
 
 /// Whether a plan repeats the rows of its inputs: joins do, and lists that become rows.

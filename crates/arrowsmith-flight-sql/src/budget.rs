@@ -20,6 +20,8 @@ use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation, UnboundedMemoryPool,
 };
 
+use crate::clock::Ends;
+
 /// Smaller arrays come and go with their batch, and are not worth the bookkeeping.
 const HELD_BYTES_MIN: usize = 1 << 20;
 
@@ -94,21 +96,27 @@ fn exhausted(who: &str, bytes: usize, used: usize, limit: usize) -> DataFusionEr
     ))
 }
 
-/// The budget of functions. It is part of the configuration, which is passed to them.
+/// The budget of functions, and the time that they have. It is part of the configuration, which is
+/// passed to them.
 #[derive(Clone)]
-pub(crate) struct Budget(Arc<dyn MemoryPool>);
+pub(crate) struct Budget(Arc<dyn MemoryPool>, Ends);
 
 impl Budget {
-    pub(crate) fn new(pool: Arc<dyn MemoryPool>) -> Self {
-        Self(pool)
+    pub(crate) fn new(pool: Arc<dyn MemoryPool>, ends: Ends) -> Self {
+        Self(pool, ends)
     }
 
     /// The budget of the query that has this configuration.
     pub(crate) fn of(options: &ConfigOptions) -> Self {
         options.extensions.get::<Self>().cloned().unwrap_or_else(|| {
             let all: Arc<dyn MemoryPool> = Arc::new(UnboundedMemoryPool::default());
-            Self(Arc::new(QueryPool::new(all, FOLDED_BYTES_MAX)))
+            Self(Arc::new(QueryPool::new(all, FOLDED_BYTES_MAX)), Ends::default())
         })
+    }
+
+    /// An error once the query has to end.
+    pub(crate) fn check_time(&self) -> Result<()> {
+        self.1.check()
     }
 
     /// Reserves memory for the result of a function.
@@ -190,7 +198,7 @@ mod tests {
     fn pool(limit: usize) -> (Arc<dyn MemoryPool>, Budget) {
         let all: Arc<dyn MemoryPool> = Arc::new(UnboundedMemoryPool::default());
         let pool: Arc<dyn MemoryPool> = Arc::new(QueryPool::new(all, limit));
-        (Arc::clone(&pool), Budget::new(pool))
+        (Arc::clone(&pool), Budget::new(pool, Ends::default()))
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! answered at once; the thread continues to the next rule that checks (`deadline`), and only then
 //! is its slot free.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use arrowsmith_flight::carried;
+use datafusion::common::{DataFusionError, Result as PlanResult};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::Status;
 
@@ -29,27 +31,74 @@ pub(crate) fn deadline() -> (Deadline, crate::deadline::Waiting) {
     Deadline::new(Instant::now().checked_add(PLANNING_TIME / 2))
 }
 
+fn late(all: Duration) -> Status {
+    Status::deadline_exceeded(format!("sql: the query took more than {} s", all.as_secs()))
+}
+
+/// When a query has to end, for its operators and functions: a join that finds nothing works for
+/// long between two points at which a timer could end it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+enum State {
+    /// No time is counted.
+    #[default]
+    Idle,
+    /// Work ends at this time; all the time that the query has.
+    Until(Instant, Duration),
+    /// The query has ended.
+    Over,
+}
+
+impl Ends {
+    /// An error once the time is over.
+    pub(crate) fn check(&self) -> PlanResult<()> {
+        let reason = match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            State::Until(ends, all) if Instant::now() >= ends => late(all),
+            State::Over => Status::cancelled("sql: the query has ended"),
+            _ => return Ok(()),
+        };
+        Err(DataFusionError::External(Box::new(carried(reason))))
+    }
+
+    fn set(&self, state: State) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+}
+
 /// The time that a query has left. The time for which it waits for its reader is not counted.
 pub(crate) struct Clock {
     left: Option<Duration>,
     all: Option<Duration>,
+    ends: Ends,
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.ends.set(State::Over);
+    }
 }
 
 impl Clock {
     pub(crate) fn new(all: Option<Duration>) -> Self {
-        Self { left: all, all }
+        Self { left: all, all, ends: Ends::default() }
+    }
+
+    /// The same time, for what works for the query.
+    pub(crate) fn ends(&self) -> Ends {
+        self.ends.clone()
     }
 
     /// Does work for as long as there is time.
     pub(crate) async fn count<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Status> {
-        let Some(left) = self.left else { return Ok(work.await) };
+        let (Some(left), Some(all)) = (self.left, self.all) else { return Ok(work.await) };
         let start = Instant::now();
+        self.ends.set(start.checked_add(left).map_or(State::Idle, |at| State::Until(at, all)));
         let done = tokio::time::timeout(left, work).await;
+        self.ends.set(State::Idle);
         self.left = Some(left.saturating_sub(start.elapsed()));
-        done.map_err(|_| {
-            let seconds = self.all.unwrap_or_default().as_secs();
-            Status::deadline_exceeded(format!("sql: the query took more than {seconds} s"))
-        })
+        done.map_err(|_| late(all))
     }
 
     /// Runs planning on a thread of its own. After the time limit, or when the request is dropped,
@@ -74,8 +123,8 @@ impl Clock {
             tokio::time::timeout(time, thread).await
         });
         let late = |_| {
-            let seconds = PLANNING_TIME.as_secs();
-            Status::deadline_exceeded(format!("sql: planning took more than {seconds} s"))
+            let seconds = time.as_secs_f64();
+            Status::deadline_exceeded(format!("sql: planning took more than {seconds:.0} s"))
         };
         done.await?.map_err(late)?.map_err(|_| unplanned())?
     }

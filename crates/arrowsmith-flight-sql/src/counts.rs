@@ -14,11 +14,11 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr,
     NamedWindowExpr, ObjectName, OrderByKind, Query, Select, SetExpr, Visit, Visitor, WindowSpec,
-    WindowType,
+    WindowType, visit_expressions,
 };
 use tonic::Status;
 
-use crate::bounds::refuse;
+use crate::bounds::{LEVELS_MAX, refuse};
 
 /// Maximum number of columns of a SELECT, and of VALUES.
 const COLUMNS_MAX: usize = 2_000;
@@ -141,6 +141,15 @@ impl<'a> Counts<'a> {
     fn function(&mut self, function: &Function) -> ControlFlow<TooMany> {
         if let FunctionArguments::List(list) = &function.args {
             limit("arguments of a function", list.args.len(), ARGUMENTS_MAX)?;
+            if names_type(function) {
+                visit_expressions(&list.args, |expr| match expr {
+                    Expr::Value(value) => {
+                        let text = value.value.clone().into_string().unwrap_or_default();
+                        limit("levels of a type", levels(&text), LEVELS_MAX)
+                    }
+                    _ => ControlFlow::Continue(()),
+                })?;
+            }
             for clause in &list.clauses {
                 if let FunctionArgumentClause::OrderBy(keys) = clause {
                     limit("keys of a function", keys.len(), KEYS_MAX)?;
@@ -156,6 +165,28 @@ impl<'a> Counts<'a> {
             None => ControlFlow::Continue(()),
         }
     }
+}
+
+/// Whether an argument of a function names an Arrow type, which is parsed by recursion.
+fn names_type(function: &Function) -> bool {
+    let name = function.name.0.last().and_then(|part| part.as_ident());
+    name.is_some_and(|name| {
+        ["arrow_cast", "arrow_try_cast"].iter().any(|known| name.value.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Maximum depth of the parentheses in a text.
+fn levels(text: &str) -> usize {
+    let mut open = 0_usize;
+    let depths = text.bytes().map(|byte| {
+        match byte {
+            b'(' => open += 1,
+            b')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        open
+    });
+    depths.max().unwrap_or(0)
 }
 
 /// Sets that one expression of GROUP BY comes to.

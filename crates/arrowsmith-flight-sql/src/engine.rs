@@ -35,11 +35,11 @@ use tonic::Status;
 
 use crate::balance::{BalanceChains, shallow};
 use crate::budget::{Budget, QueryPool};
-use crate::clock::{Clock, Planners, unplanned};
+use crate::clock::{Clock, Ends, Planners, unplanned};
 use crate::deadline::{self, TimedOperators};
 use crate::guard::GuardFunctions;
 use crate::instants::ExactInstants;
-use crate::pace::paced;
+use crate::pace::{paced, timed};
 use crate::tables::Tables;
 use crate::text::{numbered, status};
 use crate::{CATALOG, SCHEMA, SqlOptions, bounds, counts};
@@ -165,14 +165,14 @@ impl QueryEngine {
 
     /// A session of its own for one query: with its share of the memory, and functions that reserve
     /// it.
-    fn session(&self) -> Result<SessionState, Status> {
+    fn session(&self, ends: Ends) -> Result<SessionState, Status> {
         let pool = QueryPool::new(Arc::clone(&self.pool), self.query_bytes_max);
         let pool: Arc<dyn MemoryPool> = Arc::new(pool);
         let environment = RuntimeEnvBuilder::from_runtime_env(&self.environment)
             .with_memory_pool(Arc::clone(&pool))
             .build_arc()
             .map_err(|error| status(&error))?;
-        let config = self.base.config().clone().with_option_extension(Budget::new(pool));
+        let config = self.base.config().clone().with_option_extension(Budget::new(pool, ends));
         Ok(SessionStateBuilder::new_from_existing(self.base.clone())
             .with_config(config)
             .with_runtime_env(environment)
@@ -181,10 +181,11 @@ impl QueryEngine {
 
     /// A task of a query on the runtime.
     fn task(&self) -> Result<Task, Status> {
+        let clock = Clock::new(self.query_time);
         Ok(Task {
             catalog: Arc::clone(&self.catalog),
-            session: self.session()?,
-            clock: Clock::new(self.query_time),
+            session: self.session(clock.ends())?,
+            clock,
             planners: self.planners.clone(),
         })
     }
@@ -211,7 +212,7 @@ impl QueryEngine {
     #[cfg(feature = "fuzzing")]
     pub(crate) fn plan_here(&self, sql: &str) -> Result<usize, Status> {
         bounds::text(sql)?;
-        let session = self.session()?;
+        let session = self.session(Ends::default())?;
         let (deadline, _waiting) = crate::clock::deadline();
         let runtime = self.runtime()?;
         deadline.run(|| {
@@ -392,15 +393,19 @@ async fn executable(
         }
     };
     let plan = read.state.optimize(&plan).map_err(refuse)?;
-    bounds::plan(&plan).map_err(refuse)?;
+    bounds::plan(&plan).and_then(|()| bounds::sketches(&plan)).map_err(refuse)?;
     let literals = bounds::literals(&plan, &[]).map_err(refuse)?;
     affordable(literals)?;
     // A value of the statement may be repeated in every row of a batch.
     let rows = usize::try_from(REPEATED_BYTES / literals.max(1)).unwrap_or(BATCH_ROWS);
     let most = if bounds::repeats(&plan).map_err(refuse)? { JOINED_ROWS } else { BATCH_ROWS };
     let config = read.state.config().clone().with_batch_size(rows.clamp(1, most));
-    let state =
+    let mut state =
         SessionStateBuilder::new_from_existing(read.state.clone()).with_config(config).build();
+    // Functions of a physical plan have the configuration, and so the query's memory and time, from
+    // here only.
+    state.mark_start_execution();
+    let plan = timed(plan).map_err(refuse)?;
     let planner = Arc::clone(state.query_planner());
     let plan = planner.create_physical_plan(&plan, &state).await.map_err(refuse)?;
     let plan = paced(plan).map_err(refuse)?;

@@ -44,6 +44,9 @@ const CALL_STEPS_MAX: u64 = 1 << 30;
 /// Maximum width of a value of a fixed-size type, in bytes or elements.
 const WIDTH_MAX: i32 = 64 << 10;
 
+/// Maximum length of the text of a type, in bytes.
+const TYPE_TEXT_BYTES_MAX: usize = 16 << 10;
+
 /// Functions that the optimizer knows by their types, or makes others of, none of which makes
 /// anything.
 const PLAIN: [&str; 15] = [
@@ -103,6 +106,9 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 check_width(made)?;
             }
             let Expr::ScalarFunction(call) = expr else { return Ok(Transformed::no(expr)) };
+            if call.func.name() == "arrow_typeof" {
+                check_text_of_type(call.args.first(), schema)?;
+            }
             // A result of fixed width cannot grow; its arguments are guarded themselves.
             let narrow = made.is_some_and(|made| made.is_primitive() || made == DataType::Boolean);
             let plain = PLAIN.contains(&call.func.name());
@@ -168,6 +174,16 @@ fn check_width(data_type: &DataType) -> Result<()> {
     Ok(())
 }
 
+/// Refuses the text of a type that is long: it is repeated in every row.
+fn check_text_of_type(argument: Option<&Expr>, schema: &DFSchema) -> Result<()> {
+    let Some(Ok(of)) = argument.map(|argument| argument.get_type(schema)) else { return Ok(()) };
+    if of.to_string().len() > TYPE_TEXT_BYTES_MAX {
+        let reason = format!("a type of more than {TYPE_TEXT_BYTES_MAX} bytes of text");
+        return Err(DataFusionError::Plan(reason));
+    }
+    Ok(())
+}
+
 /// A function, and the guard in front of it. It keeps its name.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Guarded {
@@ -209,13 +225,21 @@ impl ScalarUDFImpl for Guarded {
             (growth::bytes(self.name(), &call)?, growth::steps(self.name(), &call));
         let folded = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let limit = if folded { CALL_BYTES_MAX / 16 } else { CALL_BYTES_MAX };
-        if bytes > limit || steps > CALL_STEPS_MAX {
+        if bytes > limit {
             return Err(DataFusionError::ResourcesExhausted(format!(
                 "{} would make up to {bytes} bytes in one call, of {limit} that it may",
                 self.name()
             )));
         }
-        let reservation = Budget::of(&args.config_options).reserve(self.name(), bytes)?;
+        if steps > CALL_STEPS_MAX {
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "{} would take up to {steps} steps in one call, of {CALL_STEPS_MAX} that it may",
+                self.name()
+            )));
+        }
+        let budget = Budget::of(&args.config_options);
+        budget.check_time()?;
+        let reservation = budget.reserve(self.name(), bytes)?;
         match self.inner.invoke_with_args(args)? {
             ColumnarValue::Array(array) => Ok(ColumnarValue::Array(hold(array, reservation)?)),
             ColumnarValue::Scalar(value) if value.size() > VALUE_BYTES_MAX => {

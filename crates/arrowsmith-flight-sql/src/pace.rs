@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Limits on operators whose output is larger than their input: joins repeat rows, lists become
 //! rows, and windows buffer everything. DataFusion does not reserve memory for these; here it is
-//! reserved, or batches are split.
+//! reserved, or batches are split. Nor do joins and lists leave the thread to others, timers
+//! included, however much they make of one batch; here they do, and conditions of joins look at
+//! the time.
 
 use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
+};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties,
@@ -19,6 +28,7 @@ use datafusion::physical_plan::{
 };
 use futures_util::StreamExt;
 
+use crate::budget::Budget;
 use crate::growth::{leaves, payload};
 
 /// Approximate maximum size of the output of a batch.
@@ -50,9 +60,50 @@ pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPla
         let inputs = plan.children().into_iter().map(watched).collect();
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         let plan = plan.replace_children(inputs, options)?;
-        Ok(Transformed::yes(if above { Paced::over(plan, Watch::Long) } else { plan }))
+        let plan = if above { Paced::over(plan, Watch::Long) } else { plan };
+        Ok(Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>))
     })
     .map(|plan| plan.data)
+}
+
+/// The same plan, whose joins end with the query's time even while they find nothing.
+pub(crate) fn timed(plan: LogicalPlan) -> Result<LogicalPlan> {
+    plan.transform_up_with_subqueries(|plan| match plan {
+        LogicalPlan::Join(mut join) if join.filter.is_some() => {
+            join.filter = join.filter.map(|condition| {
+                let signature = Signature::any(1, Volatility::Immutable);
+                let timed = Arc::new(ScalarUDF::new_from_impl(Timed(signature)));
+                Expr::ScalarFunction(ScalarFunction::new_udf(timed, vec![condition]))
+            });
+            Ok(Transformed::yes(LogicalPlan::Join(join)))
+        }
+        other => Ok(Transformed::no(other)),
+    })
+    .map(|plan| plan.data)
+}
+
+/// A condition, or an error once the query has to end.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Timed(Signature);
+
+impl ScalarUDFImpl for Timed {
+    fn name(&self) -> &'static str {
+        "timed"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Boolean)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Budget::of(&args.config_options).check_time()?;
+        let condition = args.args.into_iter().next();
+        condition.ok_or_else(|| DataFusionError::Internal("a condition is one value".to_owned()))
+    }
 }
 
 /// The same rows as its input's.

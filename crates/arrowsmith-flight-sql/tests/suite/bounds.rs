@@ -296,6 +296,70 @@ async fn what_takes_long_to_plan_is_refused_by_its_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn types_are_no_deeper_than_clients_read() {
+    let sql = Sql::new().await;
+    let text = |n: usize| format!("{}Int8{}", "List(".repeat(n), ")".repeat(n));
+    let lists = |n: usize| {
+        let tables = (1..n).map(|n| format!(", t{n} as (select [l] l from t{})", n - 1));
+        let tables: String = tables.collect();
+        format!("with t0 as (select [a] l from rows){tables} select l from t{}", n - 1)
+    };
+    for statement in [
+        format!("select arrow_cast(null, '{}')", text(65)),
+        format!("select arrow_cast(null, '{}')", text(5_000)),
+        format!("select Arrow_Cast(null, '{}')", text(150_000)),
+        format!("select \"arrow_cast\"(null, (('{}')))", text(5_000)),
+        format!("select arrow_try_cast(null, E'{}')", text(5_000)),
+        format!("select arrow_try_cast(null, $${}$$)", text(5_000)),
+        format!("select cast(null as int{})", "[]".repeat(65)),
+        format!("select cast(null as int{})", "[]".repeat(3_000)),
+        lists(66),
+    ] {
+        for answer in sql.ask(&statement).await {
+            let error = answer.unwrap_err();
+            assert!(error.contains("levels of a type"), "{}…: {error}", &statement[..40]);
+        }
+    }
+    for statement in [
+        format!("select arrow_cast(null, '{}') from rows", text(60)),
+        format!("select cast(null as int{}) from rows", "[]".repeat(60)),
+        lists(60),
+    ] {
+        let rows = sql.query(&statement).await.unwrap();
+        assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), 3, "{statement}");
+    }
+    let long = format!("select arrow_typeof(named_struct('{}', a)) from rows", "x".repeat(17_000));
+    let error = sql.query(&long).await.unwrap_err();
+    assert!(error.contains("bytes of text"), "{error}");
+    // A text with as many parentheses is no type.
+    assert_eq!(sql.text(&format!("select '{}' < 'M'", text(65))).await, "true");
+    sql.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sketches_of_quantiles_have_a_size() {
+    let sql = Sql::new().await;
+    for call in [
+        "approx_percentile_cont(a, 0.5, 1000000000)",
+        "approx_percentile_cont(0.5, 1000000000) within group (order by a)",
+        "approx_percentile_cont(a, 0.5, 1000 * 1000 * 1000)",
+        "approx_percentile_cont(a, 0.5, cast('1000000000' as bigint))",
+        "approx_percentile_cont(a, 0.5, cast(random() + 1e9 as bigint))",
+        "approx_percentile_cont(a, 0.5, 1000000000) over ()",
+        "approx_percentile_cont_with_weight(a, 1, 0.5, 1000000000)",
+    ] {
+        let error = sql.query(&format!("select {call} from rows")).await.unwrap_err();
+        assert!(error.contains("centroids") || error.contains("literal"), "{call}: {error}");
+    }
+    let number: ArrayRef = std::sync::Arc::new(arrow_array::Int64Array::from(vec![1 << 30]));
+    let row = RecordBatch::try_from_iter([("n", number)]).unwrap();
+    let bound = sql.bound("select approx_percentile_cont(a, 0.5, $1) from rows", row).await;
+    assert!(bound.is_err());
+    assert_eq!(sql.text("select approx_percentile_cont(a, 0.5, 1000) from rows").await, "2.0");
+    sql.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_chains_mean_what_they_say() {
     let sql = Sql::new().await;
     let parts = |part: &str, by: &str| {
@@ -465,6 +529,8 @@ async fn what_functions_make_in_reason_is_made() {
         ("select array_length(array_agg(n)) from many", "5000"),
         ("select count(*) from generate_series(1, 100000)", "100000"),
         ("select length(repeat('x', 1000000)) from rows limit 1", "1000000"),
+        // More than 64 MiB in one call: of the query's memory, not of what folding may use.
+        ("select sum(length(repeat(t, 2000))) from many", &(43_890 * 2_000).to_string()),
     ] {
         assert_eq!(sql.text(statement).await, expected, "{statement}");
     }
@@ -482,6 +548,15 @@ async fn a_query_ends_when_its_time_is_over() {
         "select count(*) from many a, many b, many c, many d",
         "select count(*) from generate_series(1, 1000000000000)",
         "with recursive t as (select 1 a union all select a + 1 from t) select count(*) from t",
+        // All of these make, or look for, rows from one batch of each table.
+        "select count(*) from many a left join many b on a.n < b.n left join many c on b.n < c.n",
+        "select count(*) from many a full join many b on a.n < b.n full join many c on b.n < c.n",
+        "select count(*) from many a, many b, many c where a.n + b.n + c.n = -1",
+        "select count(*) from many a where not exists \
+         (select 1 from many b, many c where a.n + b.n + c.n = -1)",
+        "select count(*) from many a join many b on a.n / 9999 = b.n / 9999 \
+         join many c on b.n / 9999 = c.n / 9999 and a.n + b.n + c.n = -1",
+        "select max(length(repeat(a.t, 100))) from many a, many b, many c",
     ] {
         let error = sql.query(statement).await.unwrap_err();
         assert!(error.contains("the query took more than"), "{statement}: {error}");
