@@ -42,7 +42,7 @@ use crate::instants::ExactInstants;
 use crate::pace::{paced, timed};
 use crate::tables::Tables;
 use crate::text::{numbered, status};
-use crate::{CATALOG, SCHEMA, SqlOptions, bounds, counts};
+use crate::{CATALOG, SCHEMA, SqlOptions, bounds, counts, unread};
 
 /// Maximum number of batches of a result in the queue.
 const AHEAD_BATCHES: usize = 2;
@@ -334,6 +334,7 @@ async fn read(state: SessionState, catalog: &Catalog, sql: &str) -> Result<Read,
     let dialect = state.config().options().sql_parser.dialect;
     let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
+    unread::clauses(&statement)?;
     bounds::tables(&statement)?;
     counts::statement(&statement, catalog)?;
     let plan = state.statement_to_plan(statement).await.and_then(shallow);

@@ -38,6 +38,7 @@ mod pushdown;
 mod service;
 mod tables;
 mod text;
+mod unread;
 
 pub use service::{FlightSql, SqlOptions};
 

@@ -68,7 +68,9 @@ fn told(error: &DataFusionError) -> Status {
         // A reader's: it may name files.
         DataFusionError::External(cause) => match cause.downcast_ref::<arrowsmith::Error>() {
             Some(cause) => arrowsmith_flight::status_of("sql", cause),
-            None => unreadable(error),
+            None if cause.is::<std::io::Error>() => unreadable(error),
+            // A function's, such as a regular expression that is none.
+            None => Status::invalid_argument(format!("sql: {cause}")),
         },
         DataFusionError::IoError(_) | DataFusionError::ArrowError(..) if is_io(error) => {
             unreadable(error)
@@ -84,7 +86,8 @@ fn told(error: &DataFusionError) -> Status {
         DataFusionError::Plan(what)
         | DataFusionError::NotImplemented(what)
         | DataFusionError::Execution(what)
-        | DataFusionError::Configuration(what) => {
+        | DataFusionError::Configuration(what)
+        | DataFusionError::Internal(what) => {
             Status::invalid_argument(format!("sql: {}", plain(what)))
         }
         root => Status::invalid_argument(format!("sql: {}", plain(&root.to_string()))),
