@@ -12,6 +12,7 @@
 mod disk;
 mod sent;
 mod simulated;
+mod spools;
 mod stored;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

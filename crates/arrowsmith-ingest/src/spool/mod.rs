@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::place::Place;
-use self::scan::{Known, scan};
+use self::scan::{Known, Scan, scan};
 use crate::disk::{OpenFile, SharedDisk, read_all};
 
 /// Size at which a segment ends, in bytes: what is freed at once. Of a small spool it is a part, or
@@ -141,6 +141,7 @@ impl Spool {
             }
             let from = if number == self.done.segment { self.done.offset } else { 0 };
             let found = scan(self.disk.read(&path)?, from, &mut known)?;
+            self.settle(&path, &found)?;
             if found.damaged > 0 {
                 let bytes = found.damaged;
                 tracing::error!(path = %path.display(), bytes, "a segment is damaged; kept as .damaged");
@@ -165,6 +166,17 @@ impl Spool {
         let len = self.segments.back().map_or(0, |last| last.len);
         (self.committed, self.synced) = (len, len);
         Ok(())
+    }
+
+    /// Makes what was found in a segment what the disk has. What a failed sync left there, and an
+    /// earlier process truncated, could come back with a loss of power, under the number of a
+    /// message that has been acknowledged since.
+    fn settle(&self, path: &Path, found: &Scan) -> io::Result<()> {
+        let file = self.disk.append(path)?;
+        if found.damaged == 0 && file.size()? > found.len {
+            file.cut(found.len)?;
+        }
+        file.sync()
     }
 
     fn path(&self, segment: u64) -> PathBuf {
