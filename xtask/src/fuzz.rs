@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask fuzz`: runs every fuzz target in turn for some time, and reports runs and crashes.
 //!
-//! With cargo-fuzz and a nightly compiler libFuzzer searches for inputs; without them, the same
-//! bodies run on random mutations of their seeds, which finds less but needs no tools.
+//! libFuzzer searches for inputs that take new branches. Our crates are compiled for that by
+//! `tools/fuzz-rustc`, on the compiler of the repository, and checked by AddressSanitizer;
+//! dependencies are those of the tests.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
 use crate::{cargo, shell};
 
@@ -34,14 +35,8 @@ pub fn fuzz(arguments: &[&str]) -> ExitCode {
         return ExitCode::from(2);
     }
     let targets = if request.targets.is_empty() { known } else { request.targets.clone() };
-    let coverage = shell::succeeds("cargo +nightly fuzz --version");
-    if !coverage {
-        println!(
-            "cargo-fuzz or a nightly compiler is missing: using random mutations of the seeds"
-        );
-        if !build() {
-            return ExitCode::FAILURE;
-        }
+    if !build() {
+        return ExitCode::FAILURE;
     }
     let folder = shell::target().join("fuzz-findings");
     if std::fs::create_dir_all(&folder).is_err() {
@@ -52,11 +47,7 @@ pub fn fuzz(arguments: &[&str]) -> ExitCode {
     let each = request.minutes * 60.0 / count;
     let mut crashes = 0;
     for target in &targets {
-        let outcome = match coverage {
-            true => with_coverage(target, each, &folder),
-            false => at_random(target, each, request.seed, &folder),
-        };
-        let Outcome { runs, crashes: found } = outcome;
+        let Outcome { runs, crashes: found } = run(target, each, request.seed, &folder);
         println!("{target}: {runs} runs, {found} crashes");
         crashes += found;
     }
@@ -81,57 +72,51 @@ fn read(arguments: &[&str]) -> Option<Request> {
     Some(request)
 }
 
-/// The names of all targets.
+/// The names of all targets: the first text of each row of the table.
 fn targets() -> Vec<String> {
-    let entries = std::fs::read_dir(shell::root().join("fuzz/fuzz_targets"));
-    let mut all: Vec<String> = entries
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| Some(entry.path().file_stem()?.to_string_lossy().into_owned()))
-        .collect();
-    all.sort();
-    all
+    let listed = std::fs::read_to_string(shell::root().join("fuzz/src/lib.rs"));
+    let listed = listed.unwrap_or_default();
+    let rows = listed.split_once("TARGETS: &[").and_then(|(_, rest)| rest.split_once("];"));
+    let names = rows.into_iter().flat_map(|(rows, _)| rows.lines()).filter_map(|row| {
+        let (name, _) = row.trim().strip_prefix("(\"")?.split_once('"')?;
+        Some(name.to_owned())
+    });
+    names.collect()
 }
 
-/// Builds the programs that run the bodies without libFuzzer, with the features of the tests.
+/// Builds the program of all targets, with the features of the tests.
 fn build() -> bool {
     let mut command = Command::new("cargo");
     command.arg("build").args(cargo::selection(&["arrowsmith-fuzz".to_owned()]));
-    command.args(["--bin", "fuzz_random"]).current_dir(shell::root());
+    command.args(["--features", "arrowsmith-fuzz/libfuzzer", "--bin", "fuzz_guided"]);
+    command.env("RUSTC_WORKSPACE_WRAPPER", shell::root().join("tools/fuzz-rustc"));
+    command.current_dir(shell::root());
     shell::without_cargo_run(&mut command);
     command.status().is_ok_and(|status| status.success())
 }
 
 /// One process for each target: an abort of one does not end the others.
-fn at_random(target: &str, seconds: f64, seed: u64, folder: &Path) -> Outcome {
-    let mut command = Command::new(shell::target().join("debug/fuzz_random"));
-    command.args([target, &seconds.to_string(), &seed.to_string()]).arg(folder);
-    // A panic prints its message; thousands of backtraces are of no use.
-    command.env("RUST_BACKTRACE", "0").stderr(Stdio::inherit());
-    let Ok(done) = command.output() else { return Outcome { runs: 0, crashes: 1 } };
-    let said = String::from_utf8_lossy(&done.stdout);
-    let runs = said.trim().parse().unwrap_or(0);
-    let crashes = if done.status.success() { 0 } else { 1 };
-    if done.status.code().is_none() {
-        println!("{target}: the process ended on {}.current", folder.join(target).display());
-    }
-    Outcome { runs, crashes }
-}
-
-fn with_coverage(target: &str, seconds: f64, folder: &Path) -> Outcome {
-    let corpus = format!("fuzz/corpus/{target}");
-    let seeds = format!("fuzz/seeds/{target}");
+fn run(target: &str, seconds: f64, seed: u64, folder: &Path) -> Outcome {
     let root = shell::root();
-    let _ = std::fs::create_dir_all(root.join(&corpus));
-    let mut command = Command::new("cargo");
-    command.args(["+nightly", "fuzz", "run", "--features", "libfuzzer", target, &corpus]);
-    if root.join(&seeds).is_dir() {
-        command.arg(&seeds);
-    }
+    let corpus = root.join("fuzz/corpus").join(target);
+    let _ = std::fs::create_dir_all(&corpus);
+    let mut command = Command::new(shell::target().join("debug/fuzz_guided"));
+    command.arg(&corpus);
+    // Targets of the GPU engine read what those of the CPU engine do.
+    let seeds = match target {
+        "gpu_json" => "json_engines",
+        "gpu_pages" => "parquet_pages",
+        other => other,
+    };
+    let given = [root.join("fuzz/seeds").join(seeds), root.join("fuzz/regressions").join(target)];
+    command.args(given.iter().filter(|folder| folder.is_dir()));
     let artifacts = format!("-artifact_prefix={}/{target}-", folder.display());
-    command.args(["--", &format!("-max_total_time={seconds:.0}"), "-timeout=60", &artifacts]);
-    command.args(["-rss_limit_mb=4096", "-print_final_stats=1"]).current_dir(root);
+    command.args([&format!("-max_total_time={seconds:.0}"), &format!("-seed={seed}"), &artifacts]);
+    command.args(["-timeout=120", "-rss_limit_mb=4096", "-print_final_stats=1"]);
+    // A panic prints its message; thousands of backtraces are of no use. Pools and statics live as
+    // long as the process; an allocation that fails is an answer (`fuzz/src/budget.rs`).
+    command.env("FUZZ_TARGET", target).env("RUST_BACKTRACE", "0");
+    command.env("ASAN_OPTIONS", "detect_leaks=0:allocator_may_return_null=1");
     let Ok(done) = command.output() else { return Outcome { runs: 0, crashes: 1 } };
     let said = String::from_utf8_lossy(&done.stderr);
     let runs = said
@@ -150,13 +135,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_target_has_a_body_that_the_tests_run() {
+    fn every_target_is_found_and_has_seeds() {
         let all = targets();
-        assert!(all.len() > 15, "{all:?}");
-        let listed = std::fs::read_to_string(shell::root().join("fuzz/src/lib.rs"));
-        let listed = listed.unwrap_or_default();
-        for target in all {
-            assert!(listed.contains(&format!("(\"{target}\", ")), "{target}");
+        assert!(all.len() > 25, "{all:?}");
+        for target in all.iter().filter(|name| !name.starts_with("gpu_")) {
+            assert!(shell::root().join("fuzz/seeds").join(target).is_dir(), "{target}");
         }
     }
 

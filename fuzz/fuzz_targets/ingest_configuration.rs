@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-//! See [`arrowsmith_fuzz::ingest::configuration`].
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| arrowsmith_fuzz::budget::run(
-    arrowsmith_fuzz::ingest::configuration,
-    data
-));
