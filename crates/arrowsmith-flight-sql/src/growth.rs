@@ -279,6 +279,11 @@ pub(crate) fn bytes(name: &str, call: &Call<'_>) -> Result<u64> {
             let (texts, patterns) = (call.lengths(0), call.lengths(1));
             call.sum(|row| texts.at(row).saturating_mul(patterns.at(row) / 2 + 1))
         }
+        "concat_ws" => {
+            // The separator stands between any two of the others.
+            let (between, others) = (call.lengths(0), call.args.len().saturating_sub(2) as u64);
+            plain().saturating_add(call.sum(|row| between.at(row).saturating_mul(others)))
+        }
         "to_char" | "date_format" => {
             let formats = call.lengths(1);
             call.sum(|row| formats.at(row).saturating_mul(TEXT_BYTES).saturating_add(TEXT_BYTES))
@@ -366,6 +371,8 @@ mod tests {
         assert!(of("replace", &[text("aaaa"), text("a"), text("bbbbb")], 1) >= 20);
         assert!(of("replace", &[text("aaaa"), text(""), text("bbbbb")], 1) >= 29);
         assert!(of("concat", &[texts.clone(), text("0123456789")], 3) >= 35);
+        let parts = [text("0123456789"), texts.clone(), text("a"), text("b"), text("c")];
+        assert!(of("concat_ws", &parts, 3) >= 90 + 5 + 9);
         assert!(of("range", &[number(0), number(1_000_000)], 1) >= 8_000_000);
         assert!(of("range", &[number(0), number(1_000_000), number(1000)], 1) < 50_000);
         assert!(of("generate_series", &[number(i64::MIN), number(i64::MAX)], 1) > 1 << 60);

@@ -30,6 +30,7 @@ use datafusion::optimizer::AnalyzerRule;
 use crate::budget::{Budget, hold};
 use crate::deadline;
 use crate::growth::{self, Call};
+use crate::windows;
 
 /// Maximum size of a single value that a function makes, in bytes: it may be repeated in every row.
 const VALUE_BYTES_MAX: usize = 1 << 20;
@@ -76,7 +77,8 @@ impl AnalyzerRule for GuardFunctions {
         "guard_functions"
     }
 
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+        let budget = Budget::of(options);
         plan.transform_up_with_subqueries(|plan| {
             let mut schema = merge_schema(&plan.inputs());
             if let LogicalPlan::TableScan(scan) = &plan {
@@ -86,7 +88,7 @@ impl AnalyzerRule for GuardFunctions {
             deadline::check()?;
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
-                let guarded = expr.transform_up(|expr| guard(expr, &schema))?;
+                let guarded = expr.transform_up(|expr| guard(expr, &schema, &budget))?;
                 Ok(guarded.update_data(|expr| name.restore(expr)))
             })
         })
@@ -94,7 +96,7 @@ impl AnalyzerRule for GuardFunctions {
     }
 }
 
-fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+fn guard(expr: Expr, schema: &DFSchema, budget: &Budget) -> Result<Transformed<Expr>> {
     match expr {
         Expr::ScalarFunction(call) => {
             if call.func.inner().is::<Guarded>() {
@@ -110,7 +112,7 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 check_text_of_type(call.args.first(), schema)?;
             }
             // A result of fixed width cannot grow; its arguments are guarded themselves.
-            let narrow = made.is_some_and(|made| made.is_primitive() || made == DataType::Boolean);
+            let narrow = made.is_some_and(|made| is_narrow(&made));
             let plain = PLAIN.contains(&call.func.name());
             if plain || (narrow && call.func.name() != "levenshtein") {
                 return Ok(Transformed::no(Expr::ScalarFunction(call)));
@@ -118,6 +120,19 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             let guarded = ScalarUDF::new_from_impl(Guarded { inner: call.func });
             let call = ScalarFunction::new_udf(Arc::new(guarded), call.args);
             Ok(Transformed::yes(Expr::ScalarFunction(call)))
+        }
+        Expr::WindowFunction(call) => {
+            if windows::is_guarded(&call.fun) {
+                return Ok(Transformed::no(Expr::WindowFunction(call)));
+            }
+            let expr = Expr::WindowFunction(call);
+            let narrow = expr.get_type(schema).is_ok_and(|made| is_narrow(&made));
+            let Expr::WindowFunction(mut call) = expr else { return Ok(Transformed::no(expr)) };
+            if narrow {
+                return Ok(Transformed::no(Expr::WindowFunction(call)));
+            }
+            call.fun = windows::guarded(call.fun, budget.clone());
+            Ok(Transformed::yes(Expr::WindowFunction(call)))
         }
         Expr::BinaryExpr(BinaryExpr { left, op: Operator::StringConcat, right }) => {
             joined(*left, *right, schema).map(Transformed::yes)
@@ -132,6 +147,11 @@ fn guard(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         }
         other => Ok(Transformed::no(other)),
     }
+}
+
+/// Whether values of a type have one width.
+fn is_narrow(data_type: &DataType) -> bool {
+    data_type.is_primitive() || *data_type == DataType::Boolean
 }
 
 /// `a || b` as a call; a chain of them is one call with many parts, or its depth would be computed

@@ -39,6 +39,7 @@ mod service;
 mod tables;
 mod text;
 mod unread;
+mod windows;
 
 pub use service::{FlightSql, SqlOptions};
 

@@ -435,7 +435,7 @@ async fn a_value_that_is_named_often_is_counted_as_often() {
 }
 
 /// Functions that make much of little.
-const LARGE: [&str; 52] = [
+const LARGE: [&str; 53] = [
     "select length(repeat(arrow_cast('x','LargeUtf8'), 100000000000000))",
     "select length(repeat('xxxxxxxx', 260000000))",
     "select length(lpad('x', 2000000000))",
@@ -474,6 +474,7 @@ const LARGE: [&str; 52] = [
     "select coalesce(null, repeat('x', 1000000)), n from many",
     "select levenshtein(repeat('x', 1000000), repeat('y', 1000000))",
     "select levenshtein(repeat(t, 10000), repeat(t, 10001)) from many",
+    "select concat_ws(repeat('x', 100000), t, n, t, n, t, n, t, n, t, n, t, n) from many",
     "select initcap(repeat('ab ', 100000000))",
     "select upper(repeat('x', 100000000)), reverse(repeat('x', 100000000))",
     "select substr(repeat('x', 100000000), 1, 2)",
@@ -510,6 +511,47 @@ async fn what_functions_make_is_bounded() {
             assert!(!error.contains("the query failed"), "{statement}: {error}");
         }
         sql.lives().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_windows_make_is_bounded() {
+    let sql = Sql::new().await;
+    let long = "case when n = 0 then repeat(t, 90000) else t end";
+    // Each row has a value of its own, and that of the last row is as long as all texts together.
+    for call in [
+        "array_agg(repeat(t, 100)) over (order by n)",
+        "array_agg(array[t, t, t, t, t, t, t, t]) over (order by n)",
+        "array_agg(distinct repeat(t, 100)) over (order by n)",
+        "string_agg(t, repeat('x', 100000)) over (order by n)",
+        "string_agg(repeat(t, 100), ',') over (partition by n / 2500 order by n)",
+        &format!("min({long}) over (order by n rows between 4000 preceding and current row)"),
+        &format!("first_value({long}) over (order by n)"),
+        &format!(
+            "last_value({long}) over (order by n desc \
+             rows between unbounded preceding and unbounded following)"
+        ),
+        &format!("nth_value({long}, 1) over (order by n)"),
+    ] {
+        let error = sql.query(&format!("select {call} from many")).await.unwrap_err();
+        assert!(error.contains("; the query has "), "{call}: {error}");
+        sql.lives().await;
+    }
+    for (call, expected) in [
+        ("array_to_string(array_agg(n) over (order by n rows 2 preceding), ',')", "4997,4998,4999"),
+        ("cast(array_length(array_agg(t) over (partition by n % 7)) as text)", "715"),
+        ("string_agg(cast(n as text), '-') over (partition by n / 2 order by n)", "4998-4999"),
+        ("max(t) over (order by n)", "text 999"),
+        ("first_value(t) over (order by n)", "text 0"),
+        ("last_value(t) over (order by n)", "text 4999"),
+        ("nth_value(t, 2) over (order by n)", "text 1"),
+        ("lag(t, 1, 'none') over (order by n)", "text 4998"),
+        ("lead(t, 1, 'none') over (order by n)", "none"),
+        ("lead(t, 1, 'none') over (order by n desc)", "text 4998"),
+    ] {
+        let statement =
+            format!("select v from (select n, {call} v from many) order by n desc limit 1");
+        assert_eq!(sql.text(&statement).await, expected, "{call}");
     }
 }
 
