@@ -160,7 +160,9 @@ fn array(leaves: &mut dyn Leaves, node: &Node) -> Result<ArrayRef> {
             let children =
                 children.iter().map(|child| array(leaves, child)).collect::<Result<Vec<_>>>()?;
             let (nulls, _) = leaves.ancestor(*at);
-            let nulls = nulls.filter(|_| field.is_nullable());
+            // A structure that cannot be null keeps the nulls of its parents: they mask those of
+            // its children, which the parents' own are too far away for.
+            let nulls = nulls.filter(|nulls| field.is_nullable() || nulls.null_count() > 0);
             let DataType::Struct(fields) = field.data_type() else { return Err(mistyped(field)) };
             let array = StructArray::try_new(fields.clone(), children, nulls);
             Ok(Arc::new(array.map_err(unsound)?))

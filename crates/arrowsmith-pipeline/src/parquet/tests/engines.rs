@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Files of old and foreign writers: both engines read the same.
 
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_buffer::NullBuffer;
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{ByteArray, FixedLenByteArray, FixedLenByteArrayType};
 use parquet::file::properties::WriterVersion;
@@ -93,5 +96,36 @@ fn months_of_intervals_are_left_out_by_neither() {
             let error = found.unwrap_err();
             assert!(error.to_string().contains("an interval with months"), "{error}");
         }
+    }
+}
+
+/// Of `a { b { c: [int32] } }` only `a` may be null; where it is, so is what is inside.
+#[test]
+fn required_lists_in_required_structs_are_null_with_the_outermost() {
+    let mut lists = ListBuilder::new(Int32Builder::new());
+    for row in 0..100 {
+        lists.append_value((0..row % 4).map(Some));
+    }
+    let lists: ArrayRef = Arc::new(lists.finish());
+    let within = |name: &str, inside: ArrayRef, nulls: Option<NullBuffer>| {
+        let field = Field::new(name, inside.data_type().clone(), false);
+        Arc::new(StructArray::new(vec![field].into(), vec![inside], nulls)) as ArrayRef
+    };
+    let nulls: NullBuffer = (0..100).map(|row| row % 3 != 0).collect();
+    for depth in 1..4 {
+        let mut inside = within("c", Arc::clone(&lists), None);
+        for _ in 1..depth {
+            inside = within("b", inside, None);
+        }
+        let wanted = within("a", inside, Some(nulls.clone()));
+        let wanted = RecordBatch::try_from_iter_with_nullable([("a", wanted, true)]).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), wanted.schema(), None).unwrap();
+        writer.write(&wanted).unwrap();
+        let [found, _] = both(&writer.into_inner().unwrap());
+        let found = found.unwrap();
+        assert_eq!(found.column(0).null_count(), 34);
+        found.column(0).to_data().validate_full().unwrap();
+        let rows = |batch: &RecordBatch| arrowsmith_testkit::render::rows(batch);
+        assert_eq!(rows(&found), rows(&wanted), "{depth}");
     }
 }
