@@ -12,6 +12,7 @@ use std::path::Path;
 const FOLDERS: &[&str] = &[
     ".github",
     "ARCHITECTURE.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
