@@ -8,47 +8,42 @@
 # All but the last if none is named. `netlists` and `every-netlist` run benches under Icarus Verilog
 # on what slang reads: the bench of pages, and all of them.
 #
-# A proof or bench that has passed with the same sources is not run again; ARROWSMITH_AGAIN=1 runs all.
+# A proof or bench that has passed with the same sources is not run again; ARROWSMITH_AGAIN=1 runs
+# all.
 set -euo pipefail
 cd "$(dirname "$0")"
 ../tools/hdl install
-packages=(rtl/stream/as_stream_pkg.sv rtl/graph/as_graph_pkg.sv rtl/json/as_json_pkg.sv rtl/parquet/as_parquet_pkg.sv)
-mapfile -t modules < <(ls rtl/*/*.sv | grep -v _pkg.sv)
+mapfile -t library < <(python3 sources.py)
 
-# The modules of some folders of the library, without their packages.
-of() {
-    local folder
-    for folder; do ls rtl/"$folder"/*.sv; done | grep -v _pkg.sv
-}
-
-# Verilator's lint targets, one set of arguments per line.
+# Verilator's lint targets, one set of arguments per line: files, and the library's that they use.
 lints() {
-    local top name
+    local top
     # A part uses some of a package's constants; the whole device uses all.
     for top in as_graph_device as_skid_buffer as_stream_packer as_stream_window as_arrow_offsets as_axi_write_mux as_axi_read_mux \
         as_parquet_column as_parquet_dictionary as_parquet_snappy as_parquet_expand as_parquet_control \
         as_json_float as_json_time as_json_decimal; do
-        echo -Wno-MULTITOP -Wno-UNUSEDPARAM --top-module "$top" "${packages[@]}" "${modules[@]}"
+        echo -Wno-MULTITOP -Wno-UNUSEDPARAM --top-module "$top" "${library[@]}"
     done
-    echo --top-module expression_top rtl/{stream/as_stream,graph/as_graph}_pkg.sv $(of prim stream axi graph) \
-        examples/expression/*_map.sv examples/expression/*_top.sv
+    example expression
     # Tables, node numbers and buffer numbers have the width of the largest plan: a small plan
     # leaves bits unused.
-    for name in battery trip; do
-        echo -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module "${name}_top" rtl/stream/as_stream_pkg.sv rtl/json/as_json_pkg.sv \
-            $(of prim axi json) examples/$name/${name}_*.sv
+    for top in battery trip orders; do
+        example $top -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM
     done
-    echo -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module orders_top rtl/stream/as_stream_pkg.sv rtl/parquet/as_parquet_pkg.sv \
-        $(of prim stream axi arrow parquet) examples/orders/orders_*.sv
+}
+
+# The arguments for an example, and more.
+example() {
+    echo "${@:2}" --top-module "$1_top" $(python3 sources.py examples/"$1"/*.sv) examples/"$1"/*.sv
 }
 
 lint() {
-    lints | ../tools/hdl run xargs -P "$(nproc)" -L 1 verilator --lint-only -Wall >/dev/null
+    lints | ../tools/hdl run xargs -P "$(nproc)" -L 1 verilator --lint-only -Wall -Irtl/include >/dev/null
     # Verible's default rules, which follow the sources' style guide; the line length of the other
     # languages here.
-    ../tools/hdl run verible-verilog-lint --rules=line-length=length:160 "${packages[@]}" "${modules[@]}" {tb,formal,formal/stub}/*.sv \
+    ../tools/hdl run verible-verilog-lint --rules=line-length=length:160 "${library[@]}" rtl/include/*.svh {tb,formal,formal/stub}/*.sv \
         examples/*/*.sv
-    echo "lint: ${#modules[@]} modules and the examples, by Verilator and Verible"
+    echo "lint: ${#library[@]} files and the examples, by Verilator and Verible"
 }
 
 proofs() { ../tools/hdl run python formal/prove.py; }
@@ -66,6 +61,6 @@ every-netlist() { ../tools/hdl run python tb/run.py --netlist; }
 for part; do
     case "$part" in
         lint | proofs | synthesis | benches | netlists | every-netlist) "$part" ;;
-        *) sed -n '3,11p' "$0" | cut -c3- >&2; exit 2 ;;
+        *) sed -n '3,12p' "$0" | cut -c3- >&2; exit 2 ;;
     esac
 done

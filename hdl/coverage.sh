@@ -4,7 +4,9 @@
 # arrowsmith-engine-rtl, whose circuits are compiled again with counters. Takes an hour; fails below
 # the required share.
 #
-#   hdl/coverage.sh [FOLDER]      keeps what circuits covered in FOLDER; what is there already counts too
+#   hdl/coverage.sh [FOLDER]
+#
+# FOLDER keeps what the circuits covered; what is there already counts too.
 #
 # ARROWSMITH_SUITES is a folder with the crates' test programs, by the crates' names.
 set -euo pipefail

@@ -8,6 +8,7 @@ ARROWSMITH_AGAIN=1 runs everything.
 import hashlib
 import os
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -15,11 +16,13 @@ KEPT = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "passed/hdl"
 
 
 def key(files, *texts):
-    """A hash of the files' names and contents, other texts, and the tools' folder, which is named after
-    their versions."""
+    """A hash of the files' names and contents, without comments of SystemVerilog; other texts; and
+    the tools' folder, which is named after their versions."""
     found = hashlib.sha256(repr((texts, sys.prefix)).encode())
     for file in files:
         contents = pathlib.Path(file).read_bytes()
+        if pathlib.Path(file).suffix in (".sv", ".svh"):
+            contents = re.sub(rb"[ \t]*//[^\n]*", b"", contents)
         found.update(repr((pathlib.Path(file).name, len(contents))).encode() + contents)
     return found.hexdigest()
 

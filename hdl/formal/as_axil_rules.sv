@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of AXI4-Lite for a subordinate, after the AXI specification, as wires that are high
-// while they hold: offers stay until they are taken (A3.2.1), a response follows its request (A3.3.1)
-// and there is one for each. The rules for the manager are its sources' (`as_stream_source`).
+// while they hold: offers stay until they are taken (A3.2.1), a response follows its request
+// (A3.3.1), and there is one for each. The rules for the manager are its sources'
+// (`as_stream_source`).
 
 `default_nettype none
 

@@ -23,87 +23,87 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).parent
-RTL = HERE.parent / "rtl"
+EXAMPLES = HERE.parent / "examples"
 sys.path.insert(0, str(HERE.parent))
 import passed  # noqa: E402
+import sources  # noqa: E402
 
-COMMON = [RTL / "stream/as_stream_pkg.sv", HERE / "as_stream_rules.sv", HERE / "as_stream_source.sv"]
+# Modules that proofs share.
+HELPERS = [file for file in sorted(HERE.glob("*.sv")) if not file.stem.endswith("_proof")]
 
-# Name, top, parameters, files, cycles: UNBOUNDED if an invariant is found in seconds, else more
-# cycles than it takes to reach every state of a queue and every position of a window; and the
-# cycles for `--deep`, where more cycles prove more.
-UNBOUNDED = 0
+# Cycles: UNBOUNDED if an invariant is found in seconds, else more cycles than it takes to reach
+# every state of a queue and every position of a window; and the cycles for `--deep`, where more
+# cycles prove more.
+UNBOUNDED = (0, 0)
 # Timeout of the search for an invariant, in seconds: many times what it takes.
 PATIENCE = 600
-QUEUES = ["prim/as_skid_buffer.sv", "prim/as_fifo.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv"]
-ARROW = ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"]
-INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
-SNAPPY = ["stream/as_funnel.sv", "prim/as_ram_bytes.sv", "arrow/as_arrow_pack.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "history", "snappy"))]
-PAGES = ["stream/as_funnel.sv", *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "pages"))]
-ENTRIES = ["prim/as_ram.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_entry_strings.sv"]
-# The writer stub after it shows its input.
-STRINGS = ["parquet/as_parquet_pkg.sv", "prim/as_skid_buffer.sv", "../formal/stub/as_arrow_values.sv", "parquet/as_parquet_strings.sv"]
-ROWS = [
-    *("prim/as_skid_buffer.sv", "prim/as_ram.sv", "prim/as_fifo_block.sv", "../formal/stub/as_parquet_expand.sv", "../formal/stub/as_arrow_values.sv"),
-    "parquet/as_parquet_rows.sv",
+# The examples' parsers around the kernel.
+PARSERS = [EXAMPLES / f"{example}/{example}_{part}.sv" for example in ("battery", "trip") for part in ("match", "map", "parser")]
+
+
+class Proof:
+    """A module and its proof, `<module>_proof.sv`; with a variant, one of several of its proofs.
+    `stubs` names the modules that `stub/` has in their place, `files` are more files."""
+
+    def __init__(self, module, cycles, variant="", parameters="", stubs=(), files=()):
+        self.module, self.name, self.top, self.cycles, self.parameters = module, module + variant, f"{module}_proof", cycles, parameters
+        files = [*files, HERE / f"{self.top}.sv"]
+        self.files = sources.needed(files, [HERE / f"stub/{stub}.sv" for stub in stubs], HELPERS) + files
+
+    def stable_elsewhere(self, cells):
+        """Of the assertions of as_assertions.svh, those of modules inside the one that is proved:
+        these have proofs of their own. Cells are named by their path of instances."""
+        own = "AS_STREAM_STABLE" in next(file for file in sources.library() if file.stem == self.module).read_text()
+        depth = min(cell.count(".") for cell in cells) if own else 0
+        return [cell for cell in cells if cell.count(".") > depth]
+
+
+PROOF_LIST = [
+    Proof("as_skid_buffer", UNBOUNDED),
+    Proof("as_fifo", UNBOUNDED),
+    Proof("as_fifo_block", UNBOUNDED),
+    Proof("as_stream_window", UNBOUNDED),
+    Proof("as_stream_packer", UNBOUNDED),
+    Proof("as_arrow_pack", UNBOUNDED),
+    Proof("as_prefix_sum", UNBOUNDED),
+    Proof("as_axil_slave", UNBOUNDED),
+    Proof("as_axi_reader", UNBOUNDED),
+    Proof("as_axi_writer", (12, 16)),
+    Proof("as_axi_read_mux", (12, 16)),
+    Proof("as_axi_write_mux", (12, 16)),
+    Proof("as_arrow_values", UNBOUNDED),
+    Proof("as_arrow_offsets", (12, 14)),
+    Proof("as_json_store", UNBOUNDED),
+    Proof("as_json_fetch", (8, 12)),
+    Proof("as_parquet_levels", (7, 10)),
+    Proof("as_parquet_expand", (10, 12)),
+    Proof("as_json_pack", UNBOUNDED),
+    # Delays in place of the converters.
+    Proof("as_json_kernel", (44, 56), "", "-G Waits=0 -G Bound=36", ["as_json_convert"], PARSERS),
+    Proof("as_json_kernel", (36, 44), "_waits", "-G Waits=1 -G Bound=24", ["as_json_convert"], PARSERS),
+    Proof("as_json_kernel", (40, 48), "_trip", "-D PARSER=trip_parser -G Waits=1 -G Bound=32", ["as_json_convert"], PARSERS),
+    Proof("as_json_writers", UNBOUNDED, "", "-G Shared=0", ["as_json_pack"]),
+    Proof("as_json_writers", UNBOUNDED, "_shared", "-G Shared=1", ["as_json_pack"]),
+    Proof("as_json_port", (14, 15), stubs=["as_fifo", "as_json_fetch"]),
+    Proof("as_json_feed", UNBOUNDED),
+    Proof("as_bit_unpack", UNBOUNDED),
+    Proof("as_parquet_indices", (12, 14)),
+    Proof("as_parquet_snappy", (9, 12)),
+    Proof("as_parquet_pages", (22, 30)),
+    Proof("as_parquet_entries", UNBOUNDED),
+    # The stub of the writer after it shows its input.
+    Proof("as_parquet_strings", (11, 14), stubs=["as_arrow_values"]),
+    Proof("as_parquet_rows", UNBOUNDED, "", "-G Nullable=1", ["as_parquet_expand", "as_arrow_values"]),
+    Proof("as_parquet_rows", UNBOUNDED, "_dense", "-G Nullable=0", ["as_parquet_expand", "as_arrow_values"]),
+    # One piece in place of the running sums.
+    Proof("as_parquet_delta", (26, 29), stubs=["as_prefix_sum"]),
+    Proof("as_parquet_entry_strings", (13, 15)),
+    Proof("as_parquet_values", UNBOUNDED, stubs=["as_parquet_delta"]),
+    Proof("as_graph_alloc", UNBOUNDED),
+    Proof("as_graph_fill", (13, 14)),
+    Proof("as_graph_regs", UNBOUNDED),
 ]
-# One piece in place of the running sums.
-DELTA = ["stream/as_funnel.sv", "../formal/stub/as_prefix_sum.sv", *(f"parquet/as_{name}.sv" for name in ("parquet_pkg", "bit_unpack", "parquet_delta"))]
-VALUES = ["parquet/as_parquet_pkg.sv", "../formal/stub/as_parquet_delta.sv", "parquet/as_parquet_values.sv"]
-JSON = ("scan", "delay", "region", "values", "predict", "walk", "items", "fill", "account", "route", "kernel")
-# The examples' parsers around the kernel, and delays in place of the converters.
-KERNEL = [
-    *("json/as_json_pkg.sv", "prim/as_fifo.sv", "../formal/stub/as_json_convert.sv"),
-    *(f"json/as_json_{name}.sv" for name in JSON),
-    *(f"../examples/{example}/{example}_{name}.sv" for example in ("battery", "trip") for name in ("match", "map", "parser")),
-]
-WRITERS = ["json/as_json_pkg.sv", "../formal/stub/as_json_pack.sv", "json/as_json_writers.sv"]
-PORT = [
-    *("prim/as_skid_buffer.sv", "../formal/stub/as_fifo.sv", "../formal/stub/as_json_fetch.sv"),
-    *(f"json/as_json_{name}.sv" for name in ("feed", "merge", "store", "port")),
-]
-PROOFS = [
-    ("as_skid_buffer", "as_queue_proof", "-G Queue=0", QUEUES, UNBOUNDED, UNBOUNDED),
-    ("as_fifo", "as_queue_proof", "-G Queue=1", QUEUES, UNBOUNDED, UNBOUNDED),
-    ("as_fifo_block", "as_queue_proof", "-G Queue=2", QUEUES, UNBOUNDED, UNBOUNDED),
-    ("as_stream_window", "as_window_proof", "", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_stream_packer", "as_pack_proof", "-G Stream=1", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_arrow_pack", "as_pack_proof", "-G Stream=0", ["stream/as_stream_packer.sv", "arrow/as_arrow_pack.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_prefix_sum", "as_prefix_proof", "", ["stream/as_prefix_sum.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_axil_slave", "as_axil_proof", "", ["../formal/as_axil_rules.sv", "axi/as_axil_slave.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_axi_reader", "as_reader_proof", "", ["axi/as_axi_reader.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_axi_writer", "as_writer_proof", "", ["prim/as_fifo.sv", "axi/as_axi_writer.sv"], 12, 16),
-    ("as_axi_read_mux", "as_read_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_read_mux.sv"], 12, 16),
-    ("as_axi_write_mux", "as_write_mux_proof", "", ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"], 12, 16),
-    ("as_arrow_values", "as_arrow_proof", "-G Offsets=0", ARROW, UNBOUNDED, UNBOUNDED),
-    ("as_arrow_offsets", "as_arrow_proof", "-G Offsets=1", ["stream/as_prefix_sum.sv", *ARROW, "arrow/as_arrow_offsets.sv"], 12, 14),
-    ("as_json_store", "as_json_store_proof", "", ["json/as_json_merge.sv", "json/as_json_store.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_json_fetch", "as_json_fetch_proof", "", ["prim/as_fifo.sv", "axi/as_axi_reader.sv", "json/as_json_fetch.sv"], 8, 12),
-    ("as_parquet_levels", "as_levels_proof", "", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], 7, 10),
-    ("as_parquet_expand", "as_expand_proof", "", ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"], 10, 12),
-    ("as_json_pack", "as_json_pack_proof", "", ["json/as_json_pack.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_json_kernel", "as_json_kernel_proof", "-G Waits=0 -G Bound=36", KERNEL, 44, 56),
-    ("as_json_kernel_waits", "as_json_kernel_proof", "-G Waits=1 -G Bound=24", KERNEL, 36, 44),
-    ("as_json_kernel_trip", "as_json_kernel_proof", "-D PARSER=trip_parser -G Waits=1 -G Bound=32", KERNEL, 40, 48),
-    ("as_json_writers", "as_json_writers_proof", "-G Shared=0", WRITERS, UNBOUNDED, UNBOUNDED),
-    ("as_json_writers_shared", "as_json_writers_proof", "-G Shared=1", WRITERS, UNBOUNDED, UNBOUNDED),
-    ("as_json_port", "as_json_port_proof", "", PORT, 14, 15),
-    ("as_json_feed", "as_feed_proof", "", ["json/as_json_feed.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_bit_unpack", "as_unpack_proof", "", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_parquet_indices", "as_indices_proof", "", INDICES, 12, 14),
-    ("as_parquet_snappy", "as_snappy_proof", "", SNAPPY, 9, 12),
-    ("as_parquet_pages", "as_pages_proof", "", PAGES, 22, 30),
-    ("as_parquet_entries", "as_entries_proof", "", ["prim/as_ram.sv", "parquet/as_parquet_entries.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_parquet_strings", "as_strings_proof", "", STRINGS, 11, 14),
-    ("as_parquet_rows", "as_rows_proof", "-G Nullable=1", ROWS, UNBOUNDED, UNBOUNDED),
-    ("as_parquet_rows_dense", "as_rows_proof", "-G Nullable=0", ROWS, UNBOUNDED, UNBOUNDED),
-    ("as_parquet_delta", "as_delta_proof", "", DELTA, 26, 29),
-    ("as_parquet_entry_strings", "as_entry_strings_proof", "", ENTRIES, 13, 15),
-    ("as_parquet_values", "as_values_proof", "", VALUES, UNBOUNDED, UNBOUNDED),
-    ("as_graph_alloc", "as_alloc_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"], UNBOUNDED, UNBOUNDED),
-    ("as_graph_fill", "as_graph_fill_proof", "", ["graph/as_graph_pkg.sv", "graph/as_graph_fill.sv"], 13, 14),
-    ("as_graph_regs", "as_graph_regs_proof", "", ["prim/as_fifo.sv", "prim/as_ram.sv", "graph/as_graph_regs.sv"], UNBOUNDED, UNBOUNDED),
-]
+PROOFS = {proof.name: proof for proof in PROOF_LIST}
 
 
 @contextlib.contextmanager
@@ -125,8 +125,8 @@ def logged(path):
 # Undriven nets become inputs, before anything is simplified: then they are free, and a
 # counterexample shows their values.
 FREE = ("setundef -undriven -anyseq", "rename -enumerate -pattern free_% t:$anyseq %co w:* %i", "delete t:$anyseq", "setundef -undriven -expose")
-# What Yosys does to a proof: as a simulator shows it, then in gates.
-PREPARE = ("proc", "flatten", *FREE, "opt", "memory", "async2sync", "chformal -lower", "opt -full", *FREE, "opt -fast", "rename -witness")
+# What Yosys does to a proof, after its processes: as a simulator shows it, then in gates.
+PREPARE = ("flatten", *FREE, "opt", "memory", "async2sync", "chformal -lower", "opt -full", *FREE, "opt -fast", "rename -witness")
 GATES = ("design -push-copy", "techmap", "opt -fast", "dffunmap", "aigmap", "opt_clean")
 
 
@@ -137,16 +137,19 @@ def abc(commands):
     return subprocess.run([program, "-c", commands], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def prove(top, parameters, files, cycles, base):
-    """None if it is proved, else the reason. Writes files that begin with `base`."""
+def prove(proof, cycles, base):
+    """An empty text if it is proved, else the reason. Writes files that begin with `base`."""
     from pyosys import libyosys as ys
 
     design = ys.Design()
-    sources = " ".join(str(file) for file in COMMON + [RTL / file for file in files])
-    read = (f"read_slang --top {top} {parameters} {sources} {HERE / top}.sv", f"hierarchy -check -top {top}")
+    files = " ".join(map(str, proof.files))
+    read = (f"read_slang --top {proof.top} -D FORMAL -I {sources.INCLUDE} {proof.parameters} {files}", f"hierarchy -check -top {proof.top}")
     written = (f"write_aiger -I -B -zinit -no-startoffset -map {base}.aim {base}.aig", "design -pop")
     with logged(f"{base}.log"):
-        for command in read + PREPARE + GATES + written:
+        for command in (*read, "proc", f"select -write {base}.stable */*.stable"):
+            ys.run_pass(command, design)
+        others = proof.stable_elsewhere(pathlib.Path(f"{base}.stable").read_text().split())
+        for command in (*(f"chformal -assert -remove {cell}" for cell in others), *PREPARE, *GATES, *written):
             ys.run_pass(command, design)
     how = f"bmc3 -F {cycles}" if cycles else f"pdr -T {PATIENCE}"
     said = abc(f"read_aiger {base}.aig; fold; strash; {how}; print_status; write_cex -a {base}.aiw")
@@ -164,9 +167,9 @@ def alone(name, deep):
     """Proves one module in a process of its own: Yosys ends its process on a source error, and uses
     much memory."""
     begin = time.monotonic()
-    (proof,) = [proof for proof in PROOFS if proof[0] == name]
-    _, top, _, files, *_ = proof
-    inputs = passed.key([__file__, *COMMON, *(RTL / file for file in files), HERE / f"{top}.sv"], proof, deep)
+    proof = PROOFS[name]
+    files = [__file__, *sources.headers(proof.files), *proof.files]
+    inputs = passed.key(files, proof.top, proof.parameters, proof.cycles, deep)
     kept = f"proof-{name}{'-deep' * deep}"
     before = passed.has(kept, inputs)
     if before:
@@ -188,15 +191,15 @@ def main():
     asked = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     deep = "--deep" in sys.argv[1:]
     if "--alone" in sys.argv[1:]:
-        ((name, top, parameters, files, cycles, cycles_deep),) = [proof for proof in PROOFS if proof[0] == asked[0]]
-        cycles = cycles_deep if deep else cycles
+        (name,) = asked
+        cycles = PROOFS[name].cycles[deep]
         base = pathlib.Path(tempfile.mkdtemp(prefix="as_prove_")) / name
-        why = prove(top, parameters, files, cycles, base)
+        why = prove(PROOFS[name], cycles, base)
         print(why or (f"for {cycles} cycles from reset" if cycles else "unbounded"))
         if not why:
             shutil.rmtree(base.parent)
         sys.exit(bool(why))
-    names = [name for name, *_ in PROOFS if not asked or name in asked]
+    names = [name for name in PROOFS if not asked or name in asked]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         proved = list(workers.map(lambda name: alone(name, deep), names))
     sys.exit(0 if proved and all(proved) else 1)

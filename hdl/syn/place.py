@@ -65,8 +65,8 @@ def synthesize(files, top, parameters, folder):
 
     design = ys.Design()
     with quiet():
-        sources = [f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]
-        ys.run_pass(f"read_slang --top {top} {' '.join(sources)}", design)
+        arguments = " ".join(f"-G {parameter}" for parameter in parameters)
+        ys.run_pass(f"read_slang --top {top} {arguments} -F {files}", design)
         ys.run_pass(f"hierarchy -check -top {top}", design)
         ys.run_pass(f"write_json -selected {folder}/ports.json", design)
         ports = json.loads((folder / "ports.json").read_text())["modules"][top]["ports"]
@@ -127,10 +127,9 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the top module")
     parser.add_argument("--seed", type=int, default=1, help="where placing begins")
     options = parser.parse_args()
-    files = [options.list.parent / line for line in options.list.read_text().split() if line]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        ins, outs = synthesize(files, options.top, options.set, folder)
+        ins, outs = synthesize(options.list, options.top, options.set, folder)
         said = place(folder, options.seed)
     json.dump({"top": options.top} | figures(said, ins, outs), sys.stdout, indent=1)
     print()

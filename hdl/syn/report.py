@@ -4,11 +4,11 @@
     tools/hdl run python hdl/syn/report.py FILES.f TOP [--family xc5v|xc7|xcup] [--set
     NAME=VALUE...] [--modules] [--html FILE]
 
-FILES.f lists SystemVerilog files, one per line, relative to its own folder, packages first. Figures
-are those of technology mapping, before placement; `path` is the longest path between registers in
-the mapped netlist, its time that of the model in paths.py. Shares of the papers' devices use the
-devices' published sizes; the papers' Arria 10 cannot be synthesized here. Writes no file but the
-requested page.
+FILES.f lists SystemVerilog files, one per line, relative to its own folder, packages first, and
+folders of included files as `+incdir+FOLDER`. Figures are those of technology mapping, before
+placement; `path` is the longest path between registers in the mapped netlist, its time that of the
+model in paths.py. Shares of the papers' devices use the devices' published sizes; the papers' Arria
+10 cannot be synthesized here. Writes no file but the requested page.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def netlist(ys, files, top, family, modules, parameters=()):
             # another family, are small compared with this wire delay.
             "scratchpad -set synth_xilinx.abc9.W 2000",
             f"read_slang {keep} --top {top} "
-            + " ".join([f"-G {parameter}" for parameter in parameters] + [str(file) for file in files]),
+            + " ".join([f"-G {parameter}" for parameter in parameters] + ["-F", str(files)]),
             f"synth_xilinx -family {family} -top {top} {flatten} -noiopad",
             f"write_json {written.name}",
         ):
@@ -183,9 +183,7 @@ def main():
 
     from pyosys import libyosys as ys
 
-    folder = options.list.parent
-    files = [folder / line for line in options.list.read_text().split() if line]
-    modules = netlist(ys, files, options.top, options.family, options.modules, options.set)
+    modules = netlist(ys, options.list, options.top, options.family, options.modules, options.set)
     report = {"top": options.top, "family": options.family}
     if options.modules:
         report["modules"] = by_module(modules)

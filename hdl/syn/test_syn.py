@@ -18,6 +18,8 @@ import paths
 import report
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+import sources  # noqa: E402
 
 
 def cell(kind, ins, outs):
@@ -105,11 +107,17 @@ class Counts(unittest.TestCase):
 
 
 class Tools(unittest.TestCase):
+    def files(self, folder):
+        """The list of files of a skid buffer."""
+        module = sources.RTL / "prim/as_skid_buffer.sv"
+        lines = [f"+incdir+{sources.INCLUDE}", *sources.needed([module]), module]
+        files = pathlib.Path(folder) / "files.f"
+        files.write_text("".join(f"{line}\n" for line in lines))
+        return files
+
     def test_a_skid_buffer_is_synthesized(self):
         with tempfile.TemporaryDirectory() as folder:
-            rtl = HERE.parent / "rtl"
-            files = pathlib.Path(folder) / "files.f"
-            files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
+            files = self.files(folder)
             command = [sys.executable, str(HERE / "report.py"), str(files), "as_skid_buffer", "--family", "xcup", "--set", "Width=9"]
             found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         # Two registers of nine bits, and whether each is full.
@@ -120,9 +128,7 @@ class Tools(unittest.TestCase):
 
     def test_a_skid_buffer_is_placed_and_routed(self):
         with tempfile.TemporaryDirectory() as folder:
-            rtl = HERE.parent / "rtl"
-            files = pathlib.Path(folder) / "files.f"
-            files.write_text(f"{rtl}/stream/as_stream_pkg.sv\n{rtl}/prim/as_skid_buffer.sv\n")
+            files = self.files(folder)
             command = [sys.executable, str(HERE / "place.py"), str(files), "as_skid_buffer", "--set", "Width=9"]
             found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         # Around it: registers of 13 inputs and one more, two for each of 11 outputs and one more.
@@ -153,21 +159,23 @@ print(*(str(name).split("$")[0].lstrip(chr(92)) for name in design.modules_))
 class Latches(unittest.TestCase):
     def elaborate(self, top, files):
         """Fails where there is a latch; the modules that the design has."""
-        command = [sys.executable, "-c", LATCHES, top, *map(str, files)]
+        command = [sys.executable, "-c", LATCHES, top, "-I", str(sources.INCLUDE), *map(str, files)]
         done = subprocess.run(command, cwd=HERE, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, 0, f"{top}: {done.stderr}")
         return set(done.stdout.split())
 
     def test_no_module_has_a_latch(self):
         hdl = HERE.parent
-        sources = sorted(hdl.glob("rtl/*/*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
-        left = {path.stem for path in sources if not path.stem.endswith("_pkg")}
+        library = sources.library()
+        # The list of files is complete.
+        self.assertEqual(set(library), set(sources.RTL.glob("*/*.sv")))
+        left = {path.stem for path in library if not path.stem.endswith("_pkg")}
         examples = sorted(path for path in (hdl / "examples").iterdir() if path.is_dir())
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
-            tops = [(f"{example.name}_top", sources + sorted(example.glob("*.sv"))) for example in examples]
+            tops = [(f"{example.name}_top", library + sorted(example.glob("*.sv"))) for example in examples]
             left -= set().union(*workers.map(lambda top: self.elaborate(*top), tops))
             # Modules that no example has, each alone with its default parameters.
-            left -= set().union(*workers.map(lambda module: self.elaborate(module, sources), sorted(left)))
+            left -= set().union(*workers.map(lambda module: self.elaborate(module, library), sorted(left)))
         self.assertEqual(left, set())
 
     def test_a_latch_is_found(self):
@@ -211,7 +219,8 @@ class Registered(unittest.TestCase):
         """The inputs from which a path without a register leads to one of these outputs."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "netlist.json"
-            subprocess.run([sys.executable, "-c", NETLIST, path, top, *map(str, files)], cwd=HERE, check=True)
+            command = [sys.executable, "-c", NETLIST, path, top, "-I", str(sources.INCLUDE), *map(str, files)]
+            subprocess.run(command, cwd=HERE, check=True)
             module = json.loads(path.read_text())["modules"][top]
         drivers = {}
         for one in module["cells"].values():

@@ -28,119 +28,47 @@ import tempfile
 from cocotb_tools.runner import get_results, get_runner
 
 HERE = pathlib.Path(__file__).parent
-RTL = HERE.parent / "rtl"
 NETLIST = HERE.parent / "syn/netlist.py"
 sys.path.insert(0, str(HERE.parent))
 import passed  # noqa: E402
+import sources  # noqa: E402
 
-INDICES = ["stream/as_funnel.sv", "parquet/as_parquet_pkg.sv", "parquet/as_bit_unpack.sv", "parquet/as_parquet_indices.sv"]
 # Buffers of each kind of a parser.
 WRITERS = {"L": 2, "Bytes": 16, "DataBuffers": 2, "Counters": 3, "ValidBuffers": 1, "OuterBuffers": 1, "FlagBuffers": 2}
-BENCHES = [
-    ("as_skid_buffer", "prim/as_skid_buffer.sv", "test_queues", [{"Width": 8}, {"Width": 40}]),
-    ("as_fifo", "prim/as_fifo.sv", "test_queues", [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}]),
-    ("as_fifo_block", ["prim/as_ram.sv", "prim/as_fifo_block.sv"], "test_queues", [{"Width": 33, "Depth": 16}]),
-    ("as_stream_window", ["stream/as_funnel.sv", "stream/as_stream_window.sv"], "test_window", [{"Bytes": 8}, {"Bytes": 16}]),
-    ("as_stream_packer", "stream/as_stream_packer.sv", "test_packer", [{"Bytes": 16}, {"Bytes": 32}]),
-    (
-        "as_arrow_values",
-        ["arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv"],
-        "test_arrow",
-        [{"ElementBits": 1, "Lanes": 8, "Bytes": 16}, {"ElementBits": 16, "Lanes": 4, "Bytes": 16}],
-    ),
-    (
-        "as_arrow_offsets",
-        ["stream/as_prefix_sum.sv", "arrow/as_arrow_pack.sv", "arrow/as_arrow_values.sv", "arrow/as_arrow_offsets.sv"],
-        "test_offsets",
-        [{"Lanes": 4, "Bytes": 16}, {"Lanes": 16, "Bytes": 64}],
-    ),
-    (
-        "delta_bench",
-        [
-            "stream/as_funnel.sv",
-            "stream/as_stream_window.sv",
-            "stream/as_prefix_sum.sv",
-            "parquet/as_parquet_pkg.sv",
-            "parquet/as_bit_unpack.sv",
-            "parquet/as_parquet_delta.sv",
-            "../tb/delta_bench.sv",
-        ],
-        "test_delta",
-        [{"Width": 64}, {"Width": 32}],
-    ),
-    ("as_parquet_header", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_header.sv"], "test_header", [{}]),
-    ("as_parquet_levels", ["parquet/as_parquet_pkg.sv", "parquet/as_parquet_levels.sv"], "test_levels", [{}]),
-    (
-        "as_parquet_pages",
-        [
-            *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "stream/as_stream_window.sv", "arrow/as_arrow_pack.sv"),
-            *(f"parquet/as_parquet_{name}.sv" for name in ("pkg", "header", "history", "snappy", "pages")),
-        ],
-        "test_pages",
-        [{"Snappy": 0}, {"Snappy": 1, "HistoryBytes": 1024}],
-    ),
-    (
-        "as_parquet_snappy",
-        [
-            *("prim/as_ram_bytes.sv", "stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_pkg.sv"),
-            *("parquet/as_parquet_history.sv", "parquet/as_parquet_snappy.sv"),
-        ],
-        "test_snappy",
-        [{"HistoryBytes": 1024}],
-    ),
-    ("as_bit_unpack", ["stream/as_funnel.sv", "parquet/as_bit_unpack.sv"], "test_unpack", [{"Width": 20, "Lanes": 8, "UserBits": 5}]),
-    ("as_parquet_indices", INDICES, "test_indices", [{"Bits": 16}, {"Bits": 32}]),
-    (
-        "as_parquet_dictionary",
-        [
-            *("prim/as_ram.sv", "arrow/as_arrow_pack.sv", *INDICES),
-            *(f"parquet/as_parquet_{name}.sv" for name in ("entries", "entry_strings", "dictionary")),
-        ],
-        "test_dictionary",
-        [{"Width": 64, "Entries": 64}, {"Width": 32, "Strings": 1, "Entries": 64, "EntryBytes": 4096}],
-    ),
-    (
-        "as_parquet_expand",
-        ["stream/as_funnel.sv", "arrow/as_arrow_pack.sv", "parquet/as_parquet_expand.sv"],
-        "test_expand",
-        [{"Width": 16, "Lanes": 4}, {"Width": 64, "Lanes": 8}],
-    ),
-    *[
-        (f"as_json_{module}", [f"json/as_json_{name}.sv" for name in ("pkg", "delay", *parts, module)], f"test_json_{module}", [{}])
-        for module, parts in (("float", ("number", "powers")), ("decimal", ("number",)), ("time", ()))
-    ],
-    ("as_json_scan", "json/as_json_scan.sv", "test_json_scan", [{"W": 8}, {"W": 32}]),
-    ("as_json_integer", ["json/as_json_pkg.sv", "json/as_json_integer.sv"], "test_json_integer", [{}]),
-    (
-        "as_json_pack",
-        "json/as_json_pack.sv",
-        "test_json_pack",
-        [{"Bytes": 16, "Buffers": 5}, {"Bytes": 16, "GranuleBits": 32, "PieceGranules": 1, "Buffers": 3, "Lead": 1}],
-    ),
-    (
-        "as_json_writers",
-        [f"json/as_json_{name}.sv" for name in ("pkg", "pack", "writers")],
-        "test_json_writers",
+# The modules, and the parameters that each is tested with. The tests are in `test_<module>.py`; the
+# top is `<module>_bench.sv` in this folder where that exists, else the module.
+BENCHES = {
+    "as_skid_buffer": [{"Width": 8}, {"Width": 40}],
+    "as_fifo": [{"Width": 8, "Depth": 4}, {"Width": 33, "Depth": 16}],
+    "as_fifo_block": [{"Width": 33, "Depth": 16}],
+    "as_stream_window": [{"Bytes": 8}, {"Bytes": 16}],
+    "as_stream_packer": [{"Bytes": 16}, {"Bytes": 32}],
+    "as_arrow_values": [{"ElementBits": 1, "Lanes": 8, "Bytes": 16}, {"ElementBits": 16, "Lanes": 4, "Bytes": 16}],
+    "as_arrow_offsets": [{"Lanes": 4, "Bytes": 16}, {"Lanes": 16, "Bytes": 64}],
+    "as_parquet_delta": [{"Width": 64}, {"Width": 32}],
+    "as_parquet_header": [{}],
+    "as_parquet_levels": [{}],
+    "as_parquet_pages": [{"Snappy": 0}, {"Snappy": 1, "HistoryBytes": 1024}],
+    "as_parquet_snappy": [{"HistoryBytes": 1024}],
+    "as_bit_unpack": [{"Width": 20, "Lanes": 8, "UserBits": 5}],
+    "as_parquet_indices": [{"Bits": 16}, {"Bits": 32}],
+    "as_parquet_dictionary": [{"Width": 64, "Entries": 64}, {"Width": 32, "Strings": 1, "Entries": 64, "EntryBytes": 4096}],
+    "as_parquet_expand": [{"Width": 16, "Lanes": 4}, {"Width": 64, "Lanes": 8}],
+    "as_json_float": [{}],
+    "as_json_decimal": [{}],
+    "as_json_time": [{}],
+    "as_json_scan": [{"W": 8}, {"W": 32}],
+    "as_json_integer": [{}],
+    "as_json_pack": [{"Bytes": 16, "Buffers": 5}, {"Bytes": 16, "GranuleBits": 32, "PieceGranules": 1, "Buffers": 3, "Lead": 1}],
+    "as_json_writers": [
         # The first buffer of each kind of each parser, from the right.
-        [
-            {**WRITERS, "Parsers": 1, "First": "40'h0706050200"},
-            {**WRITERS, "Parsers": 3, "First": "120'h272625222017161512100706050200"},
-        ],
-    ),
-    ("as_json_literal", ["json/as_json_pkg.sv", "json/as_json_literal.sv"], "test_json_literal", [{}]),
-    (
-        "as_graph_alloc",
-        ["graph/as_graph_pkg.sv", "graph/as_graph_alloc.sv"],
-        "test_alloc",
-        [{"Lanes": 4, "TypeBits": 3, "SizeBits": 7, "AlignBits": 3}],
-    ),
-    (
-        "as_axi_write_mux",
-        ["prim/as_fifo.sv", "axi/as_axi_write_mux.sv"],
-        "test_write_mux",
-        [{"Streams": 3, "Bytes": 16, "AddressBits": 32, "BurstBeats": 4, "FifoBeats": 8}],
-    ),
-]
+        {**WRITERS, "Parsers": 1, "First": "40'h0706050200"},
+        {**WRITERS, "Parsers": 3, "First": "120'h272625222017161512100706050200"},
+    ],
+    "as_json_literal": [{}],
+    "as_graph_alloc": [{"Lanes": 4, "TypeBits": 3, "SizeBits": 7, "AlignBits": 3}],
+    "as_axi_write_mux": [{"Streams": 3, "Bytes": 16, "AddressBits": 32, "BurstBeats": 4, "FifoBeats": 8}],
+}
 
 
 # A Verilator coverage point: its file, its lines, its count.
@@ -165,8 +93,8 @@ def add_coverage(written, lines):
 
 def print_coverage(lines):
     ran = known = 0
-    for file in sorted(RTL.glob("*/*.sv")):
-        name = file.relative_to(RTL)
+    for file in sources.library():
+        name = file.relative_to(sources.RTL)
         of_file = lines.get(str(name))
         if of_file is None:
             print(f"{name}: no lines of procedures, or no bench ran it")
@@ -194,10 +122,12 @@ def sources_of_test(name):
 class Bench:
     """A module with parameters, and the tests that run it."""
 
-    def __init__(self, module, source, test, parameters, netlist):
-        self.module, self.test, self.parameters, self.netlist = module, test, parameters, netlist
-        files = [source] if isinstance(source, str) else source
-        self.files = [RTL / "stream/as_stream_pkg.sv"] + [RTL / file for file in files]
+    def __init__(self, module, parameters, netlist):
+        self.test, self.parameters, self.netlist = f"test_{module}", parameters, netlist
+        wrapper = HERE / f"{module}_bench.sv"
+        top = wrapper if wrapper.exists() else next(file for file in sources.library() if file.stem == module)
+        self.top = top.stem
+        self.files = [*sources.needed([top]), top]
         self.name = "-".join([module, *(f"{name}{value}" for name, value in parameters.items())]).replace("'", "")
         self.name += "-netlist" * netlist
 
@@ -205,7 +135,7 @@ class Bench:
         """Whether it passed; tests, functional coverage points, points hit; line coverage; text to
         print."""
         scripts = [*sources_of_test(self.test), *sources_of_test("run"), NETLIST]
-        inputs = passed.key([*self.files, *scripts], self.module, self.parameters)
+        inputs = passed.key([*sources.headers(self.files), *self.files, *scripts], self.top, self.parameters)
         before = None if coverage else passed.has(self.name, inputs)
         if before:
             tests, points, hit = map(int, before.split())
@@ -227,45 +157,51 @@ class Bench:
 
     def add_parameters(self, netlist):
         """Gives the top of a netlist the module's parameters again, which benches read."""
-        text = next(file.read_text() for file in self.files if file.stem == self.module)
+        text = next(file.read_text() for file in self.files if file.stem == self.top)
         defaults = dict(re.findall(r"^ *parameter [^=]*?(\w+) += (\d+)", text, re.MULTILINE))
         lines = "".join(f"  localparam {name} = {value};\n" for name, value in (defaults | self.parameters).items())
-        netlist.write_text(re.sub(rf"(?m)^module {self.module}\([^;]*\);\n", lambda head: head.group() + lines, netlist.read_text()))
+        netlist.write_text(re.sub(rf"(?m)^module {self.top}\([^;]*\);\n", lambda head: head.group() + lines, netlist.read_text()))
 
     def simulate(self, folder, coverage):
         """Whether all passed; tests, failed tests, and reasons."""
         runner = get_runner("icarus" if self.netlist else "verilator")
-        arguments = {"hdl_toplevel": self.module, "build_dir": folder}
-        sources, build_args = {"sources": self.files, "parameters": self.parameters}, ["--output-split", "0"]
+        arguments = {"hdl_toplevel": self.top, "build_dir": folder}
+        built = {"sources": self.files, "parameters": self.parameters, "includes": [sources.INCLUDE]}
+        build_args = ["--assert", "--output-split", "0"]
         if coverage:
             build_args.append("--coverage-line")
         if self.netlist:
-            written = pathlib.Path(folder, f"{self.module}.v")
+            written = pathlib.Path(folder, f"{self.top}.v")
             values = [word for name, value in self.parameters.items() for word in ("-G", f"{name}={value}")]
             made = subprocess.run(
-                [sys.executable, NETLIST, self.module, written, *values, *self.files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                [sys.executable, NETLIST, self.top, written, "-I", sources.INCLUDE, *values, *self.files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
             if made.returncode:
                 return False, 0, 0, "\n" + made.stdout[-4000:]
             self.add_parameters(written)
-            sources, build_args = {"sources": [written], "timescale": ("1ns", "1ps")}, []
+            built, build_args = {"sources": [written], "timescale": ("1ns", "1ps")}, []
         try:
             runner.build(
                 always=True,
                 build_args=build_args,
-                **sources,
+                **built,
                 log_file=f"{folder}/build.log",
                 **arguments,
             )
         except RuntimeError:
             return False, 0, 0, "\n" + pathlib.Path(folder, "build.log").read_text()[-4000:]
-        results = runner.test(
-            # Icarus knows X, which benches read beside a low valid.
-            extra_env={"COCOTB_RESOLVE_X": "zeros"},
-            test_module=self.test, test_dir=folder, results_xml=f"{folder}/results.xml", log_file=f"{folder}/test.log", **arguments
-        )
+        log = pathlib.Path(folder, "test.log")
+        try:
+            results = runner.test(
+                # Icarus knows X, which benches read beside a low valid.
+                extra_env={"COCOTB_RESOLVE_X": "zeros"},
+                test_module=self.test, test_dir=folder, results_xml=f"{folder}/results.xml", log_file=log, **arguments
+            )
+        except RuntimeError:
+            # An assertion of a module ended the simulation.
+            return False, 0, 0, "\n" + log.read_text()[-4000:]
         tests, failures = get_results(results)
-        why = "\n" + pathlib.Path(folder, "test.log").read_text()[-4000:] if failures else ""
+        why = "\n" + log.read_text()[-4000:] if failures else ""
         # Zero tests is a failure.
         return tests > 0 and not failures, tests, failures, why
 
@@ -285,8 +221,8 @@ def main():
     once = tempfile.TemporaryDirectory()
     os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name}
     benches = [
-        Bench(module, source, test, parameters, options.netlist)
-        for module, source, test, sizes in BENCHES
+        Bench(module, parameters, options.netlist)
+        for module, sizes in BENCHES.items()
         if not options.modules or module in options.modules
         for parameters in sizes
     ]

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrowsmith_rtlgen::library::{include_folders, is_header};
+
 use crate::RtlError;
 
 /// Programs whose compilation this process has begun: each has a folder of its own.
@@ -30,7 +32,7 @@ const COVERAGE: &str = "ARROWSMITH_RTL_COVERAGE";
 /// faster overall.
 const OPTIMIZE: &str = "ARROWSMITH_RTL_OPTIMIZE";
 
-/// The sources: named texts; SystemVerilog in order, packages first.
+/// The sources: named texts; SystemVerilog in order, headers and packages first.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Sources {
     pub top: String,
@@ -142,6 +144,7 @@ impl Verilator {
         let block = |module: &String| format!("hier_block -module \"{module}\"\n");
         let blocks: String = sources.blocks.iter().map(block).collect();
         write("blocks.vlt", &format!("`verilator_config\n{blocks}"))?;
+        let paths = sources.rtl.iter().map(|(name, _)| name.as_str());
         let mut command = self.command();
         command
             .current_dir(folder)
@@ -160,7 +163,9 @@ impl Verilator {
                 }
                 flags
             })
-            .args(sources.rtl.iter().map(|(name, _)| name))
+            .arg("--assert")
+            .args(include_folders(paths.clone()).iter().map(|folder| format!("-I{folder}")))
+            .args(paths.filter(|path| !is_header(path)))
             .args(sources.cpp.iter().map(|(name, _)| name).filter(|name| name.ends_with(".cpp")));
         if !sources.blocks.is_empty() {
             // Ready and valid of a block meet outside of it: this looks like a combinational loop

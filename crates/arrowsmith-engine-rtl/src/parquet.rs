@@ -18,7 +18,8 @@ use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrowsmith_parquet::{Column, File, Leaf, ReadPlan};
-use arrowsmith_rtlgen::parquet::{Design, Kind, LIBRARY, Options, generate};
+use arrowsmith_rtlgen::library::with_library;
+use arrowsmith_rtlgen::parquet::{Design, Kind, Options, generate};
 
 pub use arrowsmith_rtlgen::graph::Refusal;
 pub use columns::{column, columns};
@@ -185,8 +186,12 @@ impl Circuit {
             let reason = "has another number of columns than the circuit".to_owned();
             return Err(Refusal { path: "plan".into(), reason }.into());
         }
-        let converter =
-            Converter::compile(verilator, &design.top, design.schema_hash, &sources(&design))?;
+        let converter = Converter::compile(
+            verilator,
+            &design.top,
+            design.schema_hash,
+            &with_library(&design.files),
+        )?;
         Ok(Self { converter, design, leaves, schema: plan.schema.clone() })
     }
 
@@ -209,8 +214,12 @@ impl Circuit {
             ..arrowsmith_rtlgen::parquet::Column::new("column", stored.kind, stored.nullable)
         };
         let design = generate(&[alike], options)?;
-        let converter =
-            Converter::compile(verilator, &design.top, design.schema_hash, &sources(&design))?;
+        let converter = Converter::compile(
+            verilator,
+            &design.top,
+            design.schema_hash,
+            &with_library(&design.files),
+        )?;
         let schema = Arc::new(Schema::new(vec![Arc::clone(field.field())]));
         Ok(Self { converter, design, leaves, schema })
     }
@@ -228,12 +237,6 @@ impl Circuit {
     pub fn start(&self, memory: &MemoryProfile) -> Result<Reader<'_>, ParquetError> {
         Ok(Reader { circuit: self, session: self.converter.start(memory)? })
     }
-}
-
-/// The library and the generated files, as a compiler's sources.
-pub fn sources(design: &Design) -> Vec<(String, String)> {
-    let library = LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
-    library.chain(design.files.iter().cloned()).collect()
 }
 
 impl Reader<'_> {

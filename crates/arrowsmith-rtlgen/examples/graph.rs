@@ -8,6 +8,7 @@ use std::path::Path;
 
 use arrowsmith_graph::Layout;
 use arrowsmith_rtlgen::graph::{Options, generate};
+use arrowsmith_rtlgen::library::{file_list, with_library};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,17 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let beat_bytes = rest.first().map(|text| text.parse()).transpose()?;
     let design = generate(&layout, &Options { beat_bytes, ..Options::default() })?;
     let folder = Path::new(folder);
-    let mut list = String::new();
-    for (path, text) in arrowsmith_rtlgen::LIBRARY
-        .iter()
-        .map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()))
-        .chain(design.files)
-    {
-        let file = folder.join(&path);
+    let sources = with_library(&design.files);
+    for (path, text) in &sources {
+        let file = folder.join(path);
         fs::create_dir_all(file.parent().unwrap_or(folder))?;
         fs::write(file, text)?;
-        list.push_str(&format!("{path}\n"));
     }
+    let list = file_list(sources.iter().map(|(path, _)| path.as_str()));
     fs::write(folder.join("files.f"), list)?;
     println!(
         "{}: {} steps, {} bytes a beat",

@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::{Shape, generate};
+use arrowsmith_rtlgen::library::{file_list, with_library};
 use arrowsmith_workload::Workload;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,15 +28,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..Shape::default()
     };
     let design = generate(&plan, workload.name(), shape)?;
-    let mut list = String::new();
-    let library = arrowsmith_rtlgen::LIBRARY_JSON.iter();
-    let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
-    for (path, text) in library.chain(design.files) {
-        let file = Path::new(folder).join(&path);
+    let sources = with_library(&design.files);
+    for (path, text) in &sources {
+        let file = Path::new(folder).join(path);
         fs::create_dir_all(file.parent().unwrap_or(Path::new(folder)))?;
         fs::write(file, text)?;
-        list.push_str(&format!("{path}\n"));
     }
+    let list = file_list(sources.iter().map(|(path, _)| path.as_str()));
     fs::write(Path::new(folder).join("files.f"), list)?;
     Ok(())
 }

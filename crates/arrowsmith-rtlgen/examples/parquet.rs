@@ -8,7 +8,8 @@
 
 use std::path::Path;
 
-use arrowsmith_rtlgen::parquet::{Column, Kind, LIBRARY, Options, generate};
+use arrowsmith_rtlgen::library::{file_list, with_library};
+use arrowsmith_rtlgen::parquet::{Column, Kind, Options, generate};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -36,14 +37,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let design = generate(&columns, &Options { name, ..Options::default() })?;
     let folder = Path::new(&folder);
-    let mut list = String::new();
-    let library = LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
-    for (path, text) in library.chain(design.files) {
-        let to = folder.join(&path);
+    let sources = with_library(&design.files);
+    for (path, text) in &sources {
+        let to = folder.join(path);
         std::fs::create_dir_all(to.parent().unwrap_or(folder))?;
         std::fs::write(&to, text)?;
-        list += &format!("{path}\n");
     }
+    let list = file_list(sources.iter().map(|(path, _)| path.as_str()));
     std::fs::write(folder.join(format!("{}.f", design.top)), list)?;
     std::fs::write(folder.join("registers.md"), design.registers.markdown())?;
     std::fs::write(folder.join("registers.h"), design.registers.c_header())?;

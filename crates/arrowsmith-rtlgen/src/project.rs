@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use crate::library::{file_list, include_folders, is_header};
 use crate::registers::systemverilog::{CTL_PORTS, logic};
 
 /// A port: direction, bits and name.
@@ -49,7 +50,7 @@ pub(crate) struct Project<'a> {
     /// A memory port, and the number of them.
     pub memory: &'a [Port],
     pub memory_ports: usize,
-    /// Sources, dependencies first.
+    /// Headers and sources, dependencies first.
     pub paths: Vec<&'a str>,
 }
 
@@ -58,7 +59,7 @@ impl Project<'_> {
     pub(crate) fn files(&self) -> Vec<(String, String)> {
         let name = self.name;
         vec![
-            ("files.f".to_owned(), self.lines("")),
+            ("files.f".to_owned(), file_list(self.paths.iter().copied())),
             (format!("{name}.core"), self.fusesoc()),
             ("vivado.tcl".to_owned(), self.vivado()),
             ("quartus.tcl".to_owned(), self.quartus()),
@@ -67,14 +68,24 @@ impl Project<'_> {
         ]
     }
 
+    /// A line for each source.
     fn lines(&self, before: &str) -> String {
-        self.paths.iter().map(|path| format!("{before}{path}\n")).collect()
+        let sources = self.paths.iter().filter(|path| !is_header(path));
+        sources.map(|path| format!("{before}{path}\n")).collect()
+    }
+
+    /// The folders of headers.
+    fn folders(&self) -> Vec<&str> {
+        include_folders(self.paths.iter().copied())
     }
 
     fn fusesoc(&self) -> String {
+        let headers = self.paths.iter().filter(|path| is_header(path));
+        let headers: String =
+            headers.map(|path| format!("      - {path}: {{is_include_file: true}}\n")).collect();
         format!(
             "CAPI=2:\n# SPDX-License-Identifier: Apache-2.0\nname: arrowsmith:{}:{}:0.1.0\ndescription: {}\n\n\
-             filesets:\n  rtl:\n    file_type: systemVerilogSource\n    files:\n{}\ntargets:\n  default: &default\n    filesets: [rtl]\n    toplevel: {}\n  \
+             filesets:\n  rtl:\n    file_type: systemVerilogSource\n    files:\n{headers}{}\ntargets:\n  default: &default\n    filesets: [rtl]\n    toplevel: {}\n  \
              lint:\n    <<: *default\n    default_tool: verilator\n    tools:\n      verilator:\n        mode: lint-only\n",
             self.format,
             self.name,
@@ -85,10 +96,12 @@ impl Project<'_> {
     }
 
     fn vivado(&self) -> String {
+        let folders = self.folders().into_iter();
+        let folders: String = folders.map(|folder| format!(" -include_dirs {folder}")).collect();
         format!(
             "# SPDX-License-Identifier: Apache-2.0\n# vivado -mode batch -source vivado.tcl -tclargs PART: synthesis out of context at 200 MHz.\n\
              set part [expr {{$argc > 0 ? [lindex $argv 0] : \"xcvu37p-fsvh2892-2L-e\"}}]\n{}\
-             synth_design -top {} -part $part -mode out_of_context\ncreate_clock -period 5.0 [get_ports clk_i]\n\
+             synth_design -top {} -part $part -mode out_of_context{folders}\ncreate_clock -period 5.0 [get_ports clk_i]\n\
              report_utilization -file utilization.txt\nreport_timing_summary -file timing.txt\n",
             self.lines("read_verilog -sv "),
             self.top
@@ -96,9 +109,13 @@ impl Project<'_> {
     }
 
     fn quartus(&self) -> String {
+        let folders = self.folders().into_iter();
+        let folders: String = folders
+            .map(|folder| format!("set_global_assignment -name SEARCH_PATH {folder}\n"))
+            .collect();
         format!(
             "# SPDX-License-Identifier: Apache-2.0\n# quartus_sh -t quartus.tcl: a project for an Arria 10; then quartus_map.\n\
-             project_new {top} -overwrite\nset_global_assignment -name DEVICE 10AX115N2F40E2LG\nset_global_assignment -name TOP_LEVEL_ENTITY {top}\n{}project_close\n",
+             project_new {top} -overwrite\nset_global_assignment -name DEVICE 10AX115N2F40E2LG\nset_global_assignment -name TOP_LEVEL_ENTITY {top}\n{folders}{}project_close\n",
             self.lines("set_global_assignment -name SYSTEMVERILOG_FILE "),
             top = self.top
         )

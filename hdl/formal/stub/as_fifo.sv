@@ -19,23 +19,23 @@ module as_fifo #(
     output logic [Width-1:0] data_o
 );
 
-  logic [1:0] count_q, behind;
+  logic [1:0] count_q, after;
   logic [Width-1:0] first_q, second_q;
 
   assign valid_o = count_q != '0;
   assign ready_o = !count_q[1];
   assign data_o  = first_q;
-  assign behind  = count_q - 2'(valid_o && ready_i);
+  assign after   = count_q - 2'(valid_o && ready_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) count_q <= '0;
     else if (clr_i) count_q <= '0;
-    else count_q <= behind + 2'(valid_i && ready_o);
+    else count_q <= after + 2'(valid_i && ready_o);
   end
   always_ff @(posedge clk_i) begin
     if (valid_o && ready_i) first_q <= second_q;
-    if (valid_i && ready_o && behind == '0) first_q <= data_i;
-    if (valid_i && ready_o && behind != '0) second_q <= data_i;
+    if (valid_i && ready_o && after == '0) first_q <= data_i;
+    if (valid_i && ready_o && after != '0) second_q <= data_i;
   end
 
 endmodule

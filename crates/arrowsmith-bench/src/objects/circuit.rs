@@ -8,8 +8,8 @@
 use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_engine_rtl::{MemoryProfile, Verilator};
 use arrowsmith_graph::Layout;
-use arrowsmith_rtlgen::LIBRARY;
 use arrowsmith_rtlgen::graph::{Design, Options as Widths, generate};
+use arrowsmith_rtlgen::library::with_library;
 use serde::{Deserialize, Serialize};
 
 use super::{Options, Report, missing};
@@ -134,8 +134,6 @@ fn synthesize(design: &Design) -> Result<Vec<Resources>, String> {
     const LIMIT_S: u64 = 600;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let tools = Tools { limit_s: LIMIT_S, cache: folder.path().to_owned() };
-    let library = LIBRARY.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
-    let files = library.chain(design.files.iter().cloned()).collect();
-    let sources = Sources { top: design.top.clone(), files };
+    let sources = Sources { top: design.top.clone(), files: with_library(&design.files) };
     ["xc5v", "xc7"].iter().map(|family| tools.resources(&sources, family)).collect()
 }

@@ -15,7 +15,8 @@ use arrowsmith_engine_rtl::{MemoryProfile, Verilator, parquet};
 use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::{Shape, generate};
-use arrowsmith_rtlgen::{LIBRARY_JSON, parquet as rtl_parquet};
+use arrowsmith_rtlgen::library::with_library;
+use arrowsmith_rtlgen::parquet as rtl_parquet;
 use arrowsmith_workload::{Generator, Workload};
 
 use super::model::Run;
@@ -28,9 +29,7 @@ const VALUES_MAX: u32 = 64;
 /// with writers, memory and registers.
 pub(crate) fn json_sources(plan: &Plan, shape: Shape) -> Result<[Sources; 2], String> {
     let design = generate(plan, "records", shape).map_err(|error| error.to_string())?;
-    let library = LIBRARY_JSON.iter();
-    let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
-    let mut files: Vec<(String, String)> = library.chain(design.files).collect();
+    let mut files = with_library(&design.files);
     let device = Sources { top: design.top.clone(), files: files.clone() };
     files.retain(|(name, _)| !name.ends_with("_top.sv") && !name.ends_with("as_json_device.sv"));
     Ok([Sources { top: "records_parser".to_owned(), files }, device])
@@ -170,7 +169,7 @@ impl ColumnCase {
     /// The converter of this column only, with memory and registers.
     pub(crate) fn sources(self) -> Result<Sources, String> {
         let design = self.design()?;
-        Ok(Sources { top: design.top.clone(), files: parquet::sources(&design) })
+        Ok(Sources { top: design.top.clone(), files: with_library(&design.files) })
     }
 
     /// Reads a file of the column through that converter.

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use arrowsmith_rtlgen::library::file_list;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -200,13 +201,10 @@ impl Tools {
             let written = fs::create_dir_all(parent).and_then(|()| fs::write(&path, text));
             written.map_err(|error| format!("{}: {error}", path.display()))
         };
-        let mut list = String::new();
         for (name, text) in &sources.files {
             write(name, text)?;
-            list.push_str(name);
-            list.push('\n');
         }
-        write("files.f", &list)?;
+        write("files.f", &file_list(sources.files.iter().map(|(name, _)| name.as_str())))?;
         for (name, text) in SCRIPTS {
             write(name, text)?;
         }

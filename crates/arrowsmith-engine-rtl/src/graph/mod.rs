@@ -10,8 +10,8 @@ mod process;
 use std::path::PathBuf;
 
 use arrowsmith_graph::{Layout, WireError};
-use arrowsmith_rtlgen::LIBRARY;
 use arrowsmith_rtlgen::graph::Design;
+use arrowsmith_rtlgen::library::with_library;
 
 use crate::compile::Sources;
 use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
@@ -86,11 +86,9 @@ impl Verilator {
         flags: &[&str],
     ) -> Result<PathBuf, RtlError> {
         let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
-        let library =
-            LIBRARY.iter().map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
         self.compile(&Sources {
             top: design.top.clone(),
-            rtl: library.chain(design.files.clone()).collect(),
+            rtl: with_library(&design.files),
             cpp: HEADERS.iter().chain(files).copied().map(owned).collect(),
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             ..Sources::default()

@@ -17,8 +17,8 @@ mod process;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrowsmith_rtlgen::LIBRARY_JSON;
 use arrowsmith_rtlgen::json::Design;
+use arrowsmith_rtlgen::library::with_library;
 
 use crate::compile::Sources;
 use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
@@ -122,11 +122,9 @@ impl Verilator {
     /// Errors of Verilator, the C++ compiler or the file system.
     pub fn json(&self, design: &Design) -> Result<std::path::PathBuf, RtlError> {
         let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
-        let library = LIBRARY_JSON.iter();
-        let library = library.map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()));
         self.compile(&Sources {
             top: design.top.clone(),
-            rtl: library.chain(design.files.clone()).collect(),
+            rtl: with_library(&design.files),
             cpp: HEADERS.into_iter().chain(SERVE).map(owned).collect(),
             flags: vec![format!("-DARROWSMITH_PORTS={}", design.shape.ports)],
             // For few modules, one translation unit is faster than what splitting saves.

@@ -71,8 +71,8 @@ pub struct Design {
     pub top: String,
     /// The decisions of the plan: widths, steps.
     pub plan: Plan,
-    /// Name and text of the generated files, dependencies first. They need [`crate::LIBRARY`]
-    /// before them.
+    /// Name and text of the generated files, dependencies first. [`crate::library::with_library`]
+    /// adds what they use.
     pub files: Vec<(String, String)>,
 }
 

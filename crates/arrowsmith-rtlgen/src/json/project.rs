@@ -9,7 +9,7 @@ use arrowsmith_plan::Plan;
 use super::kind::{Kind, is_outer};
 use super::layout::{Layout, Row};
 use super::{Design, WINDOW_BYTES, bench};
-use crate::LIBRARY_JSON;
+use crate::library::with_library;
 use crate::project::{Project, escape, memory_ports};
 
 /// Reasons to stop at a record.
@@ -31,11 +31,7 @@ pub(super) const FAULTS: [(u8, &str); 12] = [
 /// All files of a design: path below its folder, and text.
 pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
     let name = design.top.trim_end_matches("_top");
-    let sources: Vec<(String, String)> = LIBRARY_JSON
-        .iter()
-        .map(|(path, text)| (format!("rtl/{path}"), (*text).to_owned()))
-        .chain(design.files.iter().map(|(path, text)| (format!("rtl/{path}"), text.clone())))
-        .collect();
+    let sources = with_library(&design.files);
     let described = Project {
         top: &design.top,
         name,

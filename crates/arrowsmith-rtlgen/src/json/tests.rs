@@ -11,7 +11,7 @@ use arrowsmith_workload::Workload;
 
 use super::project::FAULTS;
 use super::{Kind, Layout, Shape, generate, project};
-use crate::LIBRARY_JSON;
+use crate::library::LIBRARY;
 
 fn plan(schema: &str) -> Plan {
     Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap()
@@ -103,7 +103,7 @@ fn a_project_has_what_tools_expect() {
 
 #[test]
 fn faults_are_those_of_the_circuit() {
-    let package = LIBRARY_JSON.iter().find(|(path, _)| path.ends_with("as_json_pkg.sv")).unwrap().1;
+    let package = LIBRARY.iter().find(|(path, _)| path.ends_with("as_json_pkg.sv")).unwrap().1;
     let codes = package
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Fault")?.split_once("= 8'd"))

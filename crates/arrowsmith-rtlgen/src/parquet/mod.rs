@@ -21,45 +21,6 @@ pub use crate::graph::Refusal;
 use crate::registers::{RegisterMap, Shape};
 use crate::without_implicit_nets;
 
-/// The part of the hardware library that these circuits need; see [`crate::LIBRARY`].
-pub const LIBRARY: &[(&str, &str)] = &[
-    hdl!("stream/as_stream_pkg.sv"),
-    hdl!("parquet/as_parquet_pkg.sv"),
-    hdl!("prim/as_skid_buffer.sv"),
-    hdl!("prim/as_fifo.sv"),
-    hdl!("prim/as_ram.sv"),
-    hdl!("prim/as_ram_bytes.sv"),
-    hdl!("prim/as_fifo_block.sv"),
-    hdl!("stream/as_funnel.sv"),
-    hdl!("stream/as_stream_window.sv"),
-    hdl!("stream/as_prefix_sum.sv"),
-    hdl!("axi/as_axil_slave.sv"),
-    hdl!("axi/as_axi_reader.sv"),
-    hdl!("axi/as_axi_read_mux.sv"),
-    hdl!("axi/as_axi_write_mux.sv"),
-    hdl!("arrow/as_arrow_pack.sv"),
-    hdl!("arrow/as_arrow_values.sv"),
-    hdl!("arrow/as_arrow_offsets.sv"),
-    hdl!("parquet/as_bit_unpack.sv"),
-    hdl!("parquet/as_parquet_header.sv"),
-    hdl!("parquet/as_parquet_history.sv"),
-    hdl!("parquet/as_parquet_snappy.sv"),
-    hdl!("parquet/as_parquet_pages.sv"),
-    hdl!("parquet/as_parquet_levels.sv"),
-    hdl!("parquet/as_parquet_delta.sv"),
-    hdl!("parquet/as_parquet_indices.sv"),
-    hdl!("parquet/as_parquet_entries.sv"),
-    hdl!("parquet/as_parquet_entry_strings.sv"),
-    hdl!("parquet/as_parquet_dictionary.sv"),
-    hdl!("parquet/as_parquet_expand.sv"),
-    hdl!("parquet/as_parquet_source.sv"),
-    hdl!("parquet/as_parquet_strings.sv"),
-    hdl!("parquet/as_parquet_values.sv"),
-    hdl!("parquet/as_parquet_rows.sv"),
-    hdl!("parquet/as_parquet_column.sv"),
-    hdl!("parquet/as_parquet_control.sv"),
-];
-
 /// Maximum columns of one circuit: 3 buffers each, and the inputs of the register map.
 pub const COLUMNS_MAX: usize = 32;
 
@@ -147,7 +108,8 @@ impl Default for Options {
 pub struct Design {
     /// The top module.
     pub top: String,
-    /// Name and text of the generated files, dependencies first. They need [`LIBRARY`] before them.
+    /// Name and text of the generated files, dependencies first. [`crate::library::with_library`]
+    /// adds what they use.
     pub files: Vec<(String, String)>,
     /// Its registers.
     pub registers: RegisterMap,

@@ -4,8 +4,9 @@
 
 use std::fmt::Write as _;
 
+use super::Design;
 use super::top::MEM_PORTS;
-use super::{Design, LIBRARY};
+use crate::library::with_library;
 use crate::project::{Project, escape};
 
 /// The meanings of the codes of `as_parquet_pkg`.
@@ -36,10 +37,7 @@ pub fn fault(code: u32) -> Option<&'static str> {
 /// All files of a design: path below its folder, and text.
 pub fn project(design: &Design) -> Vec<(String, String)> {
     let name = design.options.name.as_str();
-    let library = LIBRARY.iter().map(|(path, text)| (*path, *text));
-    let own = design.files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    let sources: Vec<(String, String)> =
-        library.chain(own).map(|(path, text)| (format!("rtl/{path}"), text.to_owned())).collect();
+    let sources = with_library(&design.files);
     let described = Project {
         top: &design.top,
         name,

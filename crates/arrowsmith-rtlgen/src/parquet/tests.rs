@@ -5,7 +5,8 @@ use std::path::Path;
 
 use arrowsmith_plan::text::parse_schema;
 
-use super::{Column, Kind, LIBRARY, Options, columns_of_schema, fault, generate, project};
+use super::{Column, Kind, Options, columns_of_schema, fault, generate, project};
+use crate::library::LIBRARY;
 
 #[test]
 fn every_buffer_has_a_stream() {
