@@ -24,7 +24,7 @@ const FOLDERS: &[&str] = &[
     "docs",
     "examples",
     "fuzz",
-    "hdl/README.md",
+    "hdl",
     "java",
     "java/README.md",
     "packaging",
@@ -32,9 +32,9 @@ const FOLDERS: &[&str] = &[
     "xtask",
 ];
 
-/// A folder whose comments may be wide: its strings have lines that look like comments, of the
-/// files that it generates.
-const GENERATOR: &str = "crates/arrowsmith-rtlgen/src/";
+/// Folders whose comments may be wide: the generator's strings have lines that look like comments,
+/// of the files that it generates, and these are the examples.
+const GENERATED: [&str; 2] = ["crates/arrowsmith-rtlgen/src/", "hdl/examples/"];
 
 /// Columns of a comment or a line of Markdown, at most.
 const COLUMNS_MAX: usize = 100;
@@ -88,7 +88,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     for path in found {
         let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        let width = !name.starts_with(GENERATOR);
+        let width = !GENERATED.iter().any(|folder| name.starts_with(folder));
         for fault in prose(&path, &text, width) {
             faults.push(format!("{name}:{fault}"));
         }

@@ -95,7 +95,7 @@ pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
             {
                 files(&path, found);
             }
-        } else if [".rs", ".py", ".toml", ".md", ".sh", ".cpp", ".h", ".java", ".sv"]
+        } else if [".rs", ".py", ".toml", ".md", ".sh", ".cpp", ".h", ".java", ".sv", ".svh"]
             .iter()
             .any(|end| name.ends_with(end))
         {

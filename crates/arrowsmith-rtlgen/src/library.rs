@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_circuit_has_what_it_uses_dependencies_first() {
         let found = paths("// as_ram\nmodule top; as_fifo i_fifo (); endmodule\n");
-        let wanted = ["stream/as_stream_pkg.sv", "prim/as_fifo.sv"];
+        let wanted = ["include/as_assertions.svh", "stream/as_stream_pkg.sv", "prim/as_fifo.sv"];
         let mut wanted: Vec<_> = wanted.iter().map(|path| format!("rtl/{path}")).collect();
         wanted.push("rtl/top.sv".to_owned());
         assert_eq!(found, wanted);

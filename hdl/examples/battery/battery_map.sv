@@ -19,7 +19,7 @@ module battery_map
     input  logic [7:0] missing_i,
     output logic [7:0] missing_last_o,
     input  logic begin_i,
-    input  logic [7:0] behind_i,
+    input  logic [7:0] after_i,
     output slot_t slot_o,
     output logic [2:0] slot_clears_o,
     output logic [2:0] slot_sets_o
@@ -118,7 +118,7 @@ module battery_map
     slot_o.kind   = KindStruct;
     slot_clears_o = '0;
     slot_sets_o   = '0;
-    unique case ({begin_i, begin_i ? 8'd0 : behind_i})
+    unique case ({begin_i, begin_i ? 8'd0 : after_i})
       // {"voltage":[
       9'h100: begin
         slot_o = '{

@@ -48,7 +48,7 @@ module trip_parser
   logic [7:0] map_missing_asked;
   logic [7:0] map_missing_last_said;
   logic map_begin_asked;
-  logic [7:0] map_behind_asked;
+  logic [7:0] map_after_asked;
   slot_t map_slot_said;
   logic [16:0] map_slot_clears_said;
   logic [16:0] map_slot_sets_said;
@@ -107,7 +107,7 @@ module trip_parser
       .map_missing_o(map_missing_asked),
       .map_missing_last_i(map_missing_last_said),
       .map_begin_o(map_begin_asked),
-      .map_behind_o(map_behind_asked),
+      .map_after_o(map_after_asked),
       .map_slot_i(map_slot_said),
       .map_slot_clears_i(map_slot_clears_said),
       .map_slot_sets_i(map_slot_sets_said)
@@ -135,7 +135,7 @@ module trip_parser
       .missing_i(map_missing_asked),
       .missing_last_o(map_missing_last_said),
       .begin_i(map_begin_asked),
-      .behind_i(map_behind_asked),
+      .after_i(map_after_asked),
       .slot_o(map_slot_said),
       .slot_clears_o(map_slot_clears_said),
       .slot_sets_o(map_slot_sets_said)

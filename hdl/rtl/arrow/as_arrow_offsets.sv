@@ -11,6 +11,8 @@
 //
 // Layer: arrow.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_arrow_offsets #(
@@ -129,6 +131,8 @@ module as_arrow_offsets #(
       .strobe_o,
       .last_o
   );
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {last_o, strobe_o, data_o}, clr_i)
 
 endmodule
 

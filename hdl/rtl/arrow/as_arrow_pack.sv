@@ -14,6 +14,8 @@
 //
 // Layer: arrow.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_arrow_pack #(
@@ -150,6 +152,8 @@ module as_arrow_pack #(
       if (take) rest_count_q <= OutBits'(sum_q - SumBits'(Slots));
     end
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {last_o, count_o, data_o}, clr_i)
 
 endmodule
 

@@ -10,6 +10,8 @@
 //
 // Layer: arrow.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_arrow_values #(
@@ -105,6 +107,8 @@ module as_arrow_values #(
       strobe_o[slot*WordBytes+:WordBytes] = {WordBytes{SlotBits'(slot) < slots}};
     end
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {last_o, strobe_o, data_o}, clr_i)
 
 endmodule
 

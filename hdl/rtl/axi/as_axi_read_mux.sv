@@ -9,6 +9,8 @@
 //
 // Layer: axi.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_axi_read_mux #(
@@ -116,6 +118,8 @@ module as_axi_read_mux #(
       ar_len_q  <= s_ar_len_i[choice*8+:8];
     end
   end
+
+  `AS_STREAM_STABLE(ar, ar_valid_o, ar_ready_i, {ar_len_o, ar_addr_o}, 1'b0)
 
 endmodule
 

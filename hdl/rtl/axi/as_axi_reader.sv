@@ -12,6 +12,8 @@
 //
 // Layer: axi.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_axi_reader #(
@@ -108,6 +110,9 @@ module as_axi_reader #(
   assign r_ready_o    = beat_ready_i;
   assign beat_o       = r_data_i;
   assign beat_error_o = r_resp_i[1];
+
+  `AS_POWER_OF_TWO(burst_beats, BurstBeats)
+  `AS_STREAM_STABLE(ar, ar_valid_o, ar_ready_i, {ar_len_o, ar_addr_o}, 1'b0)
 
 endmodule
 

@@ -15,6 +15,8 @@
 //
 // Layer: axi.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_axi_write_mux #(
@@ -291,6 +293,9 @@ module as_axi_write_mux #(
       w_last_q <= last;
     end
   end
+
+  `AS_STREAM_STABLE(aw, aw_valid_o, aw_ready_i, {aw_len_o, aw_addr_o}, 1'b0)
+  `AS_STREAM_STABLE(w, w_valid_o, w_ready_i, {w_last_o, w_strb_o, w_data_o}, 1'b0)
 
 endmodule
 

@@ -11,6 +11,8 @@
 //
 // Layer: axi.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_axi_writer #(
@@ -150,6 +152,9 @@ module as_axi_writer #(
       aw_len_q  <= 8'(burst - 9'd1);
     end
   end
+
+  `AS_STREAM_STABLE(aw, aw_valid_o, aw_ready_i, {aw_len_o, aw_addr_o}, 1'b0)
+  `AS_STREAM_STABLE(w, w_valid_o, w_ready_i, {w_last_o, w_strb_o, w_data_o}, 1'b0)
 
 endmodule
 

@@ -14,6 +14,8 @@
 //
 // Layer: axi.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_axil_slave #(
@@ -123,6 +125,9 @@ module as_axil_slave #(
       r_resp_q <= read_known_i ? Okay : SlaveError;
     end
   end
+
+  `AS_STREAM_STABLE(b, b_valid_o, b_ready_i, b_resp_o, 1'b0)
+  `AS_STREAM_STABLE(r, r_valid_o, r_ready_i, {r_resp_o, r_data_o}, 1'b0)
 
 endmodule
 

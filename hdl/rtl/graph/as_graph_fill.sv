@@ -17,6 +17,8 @@
 //
 // Layer: graph.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_graph_fill #(
@@ -335,6 +337,8 @@ module as_graph_fill #(
     code_o     <= stop ? map_code_i : as_graph_pkg::Good;
     position_o <= make_position_q + LengthBits'(map_fault_at_i);
   end
+
+  `AS_STREAM_STABLE(piece, piece_valid_o, piece_ready_i, {piece_last_o, piece_skip_o, piece_granules_o, piece_o}, 1'b0)
 
 endmodule
 

@@ -23,6 +23,8 @@
 //
 // Layer: graph.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_graph_regs #(
@@ -188,6 +190,11 @@ module as_graph_regs #(
 
   logic unused;
   assign unused = ^vptr_new;
+
+  `AS_POWER_OF_TWO(depth, Depth)
+  `AS_STREAM_STABLE(request, request_valid_o, request_ready_i,
+                    {request_message_o, request_length_o, request_header_o, request_region_o,
+                     request_capacity_o, request_tag_o}, 1'b0)
 
 endmodule
 

@@ -171,7 +171,7 @@ module as_json_fetch #(
       error_o <= 1'b0;
     end else begin
       if (beat_valid) taken_q <= beat_last ? '0 : taken_q + 1'b1;
-      if (request) turn_q <= Parsers'(as_stream_pkg::behind(64'(pick)));
+      if (request) turn_q <= Parsers'(as_stream_pkg::after(64'(pick)));
       if (start_i) error_o <= 1'b0;
       else if (beat_valid && beat_error) error_o <= 1'b1;
     end

@@ -47,7 +47,7 @@ module as_json_merge #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) turn_q <= '0;
-    else if (valid_o && ready_i) turn_q <= Sources'(as_stream_pkg::behind(64'(pick)));
+    else if (valid_o && ready_i) turn_q <= Sources'(as_stream_pkg::after(64'(pick)));
   end
 
 endmodule

@@ -85,15 +85,15 @@ module as_json_number #(
   end
 
   // Digits before the point move up to those after it.
-  logic [Window-1:0] behind;
+  logic [Window-1:0] after;
   logic [Digits*4-1:0] closed;
   logic [5:0] fraction;
   always_comb begin
-    behind   = place_q - 1'b1;
+    after    = place_q - 1'b1;
     fraction = '0;
     for (int unsigned i = 0; i < Window; i++) if (place_q[i]) fraction |= 6'(i);
     for (int unsigned i = 0; i < Digits; i++) begin
-      closed[i*4+:4] = place_q == '0 || behind[i] ? moved_q[i*4+:4] : moved_q[(i+1)*4+:4];
+      closed[i*4+:4] = place_q == '0 || after[i] ? moved_q[i*4+:4] : moved_q[(i+1)*4+:4];
     end
   end
   always_ff @(posedge clk_i) begin

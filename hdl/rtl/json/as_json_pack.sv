@@ -12,6 +12,8 @@
 //
 // Layer: json.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_json_pack #(
@@ -106,6 +108,8 @@ module as_json_pack #(
       beat_o   <= beats_now;
     end
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {buffer_o, beat_o, data_o}, clr_i)
 
 endmodule
 

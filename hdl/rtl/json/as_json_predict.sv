@@ -35,7 +35,7 @@ module as_json_predict
     // The plan's table: the text predicted after a node, or at a record's start; fields of the
     // objects that it closes, fields that it enters.
     output logic             table_begin_o,
-    output logic [      7:0] table_behind_o,
+    output logic [      7:0] table_after_o,
     input  slot_t            table_i,
     input  logic [Nodes-1:0] table_clears_i,
     input  logic [Nodes-1:0] table_sets_i,
@@ -68,13 +68,13 @@ module as_json_predict
   logic [Nodes-1:0] clears_q, sets_q;
   // What the row belongs to.
   logic known_q, begin_q;
-  logic [7:0] behind_q;
+  logic [7:0] after_q;
   // From these lanes it leads out of the beat.
   logic [W-1:0] out_q;
 
-  assign fresh_o        = known_q && begin_q == record_i && (record_i || behind_q == node_i);
+  assign fresh_o        = known_q && begin_q == record_i && (record_i || after_q == node_i);
   assign table_begin_o  = fresh_o ? 1'b0 : record_i;
-  assign table_behind_o = fresh_o ? slot_q.node : node_i;
+  assign table_after_o  = fresh_o ? slot_q.node : node_i;
   assign slot_o         = slot_q;
   assign seen_o         = (seen_i & ~clears_q) | sets_q;
 
@@ -89,7 +89,7 @@ module as_json_predict
       clears_q <= table_clears_i;
       sets_q   <= table_sets_i;
       begin_q  <= table_begin_o;
-      behind_q <= table_behind_o;
+      after_q  <= table_after_o;
       out_q    <= W'(~({{W{1'b0}}, {W{1'b1}}} >> table_i.length));
     end
   end

@@ -84,7 +84,7 @@ module as_json_route
     // The text predicted after a node, or at a record's start; fields of the objects that it
     // closes, fields that it enters.
     output logic               slot_begin_o,
-    output logic [        7:0] slot_behind_o,
+    output logic [        7:0] slot_after_o,
     input  slot_t              slot_i,
     input  logic [  Nodes-1:0] slot_clears_i,
     input  logic [  Nodes-1:0] slot_sets_i,
@@ -204,7 +204,7 @@ module as_json_route
       .jump_i        (active && jump),
       .skip_i        (skip_q),
       .table_begin_o (slot_begin_o),
-      .table_behind_o(slot_behind_o),
+      .table_after_o (slot_after_o),
       .table_i       (slot_i),
       .table_clears_i(slot_clears_i),
       .table_sets_i  (slot_sets_i),

@@ -9,6 +9,8 @@
 //
 // Layer: json.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_json_store #(
@@ -116,6 +118,9 @@ module as_json_store #(
       endcase
     end
   end
+
+  `AS_STREAM_STABLE(aw, aw_valid_o, aw_ready_i, {aw_len_o, aw_addr_o}, clr_i)
+  `AS_STREAM_STABLE(w, w_valid_o, w_ready_i, {w_last_o, w_strb_o, w_data_o}, clr_i)
 
 endmodule
 

@@ -98,7 +98,7 @@ module as_json_writers
         turn_q  <= '0;
       end else if (step) begin
         valid_q <= op_valid_i != '0;
-        if (op_valid_i != '0) turn_q <= Parsers'(as_stream_pkg::behind(64'(pick)));
+        if (op_valid_i != '0) turn_q <= Parsers'(as_stream_pkg::after(64'(pick)));
       end
     end
     always_ff @(posedge clk_i) begin

@@ -6,6 +6,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_entries #(
@@ -126,6 +128,9 @@ module as_parquet_entries #(
       end
     end
   end
+
+  `AS_POWER_OF_TWO(entries, Entries)
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {count_o, data_o}, clr_i)
 
 endmodule
 

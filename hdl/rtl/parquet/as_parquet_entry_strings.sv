@@ -7,6 +7,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_entry_strings #(
@@ -279,6 +281,9 @@ module as_parquet_entry_strings #(
 
   logic unused;
   assign unused = ^{pack_last, size_q[32]};
+
+  `AS_POWER_OF_TWO(entries, Entries)
+  `AS_POWER_OF_TWO(entry_bytes, EntryBytes)
 
 endmodule
 

@@ -9,6 +9,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_expand #(
@@ -243,6 +245,9 @@ module as_parquet_expand #(
 
   logic unused;
   assign unused = ^word_count;
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {last_o, count_o, data_o}, clr_i)
+  `AS_STREAM_STABLE(bits, bits_valid_o, bits_ready_i, {last_o, count_o, bits_o}, clr_i)
 
 endmodule
 

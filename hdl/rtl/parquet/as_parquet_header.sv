@@ -100,13 +100,13 @@ module as_parquet_header (
   // The field that is being read is number `current`, at this depth.
   logic [15:0] current_q;
 
-  function automatic state_e behind(input logic [3:0] kind);
+  function automatic state_e after(input logic [3:0] kind);
     unique case (kind)
-      TypeTrue, TypeFalse, TypeStruct:     behind = Field;
-      TypeByte, TypeDouble, TypeUuid:      behind = Skip;
-      TypeI16, TypeI32, TypeI64:           behind = Varint;
-      TypeBinary:                          behind = Size;
-      default:                             behind = Done;
+      TypeTrue, TypeFalse, TypeStruct:     after = Field;
+      TypeByte, TypeDouble, TypeUuid:      after = Skip;
+      TypeI16, TypeI32, TypeI64:           after = Varint;
+      TypeBinary:                          after = Size;
+      default:                             after = Done;
     endcase
   endfunction
 
@@ -133,16 +133,16 @@ module as_parquet_header (
           end else if (byte_i[7:4] == 4'd0) begin
             state_q <= Id;
           end else begin
-            state_q <= behind(byte_i[3:0]);
-            fault_q <= behind(byte_i[3:0]) == Done || (byte_i[3:0] == TypeStruct && depth_q == 3'd4);
+            state_q <= after(byte_i[3:0]);
+            fault_q <= after(byte_i[3:0]) == Done || (byte_i[3:0] == TypeStruct && depth_q == 3'd4);
             if (byte_i[3:0] == TypeStruct && depth_q == 3'd4) state_q <= Done;
           end
         end
         Id:
         if (valid_i) begin
           if (ends) begin
-            state_q <= behind(type_q);
-            fault_q <= behind(type_q) == Done || (type_q == TypeStruct && depth_q == 3'd4);
+            state_q <= after(type_q);
+            fault_q <= after(type_q) == Done || (type_q == TypeStruct && depth_q == 3'd4);
             if (type_q == TypeStruct && depth_q == 3'd4) state_q <= Done;
           end else if (length_q == 4'd2) begin
             state_q <= Done;

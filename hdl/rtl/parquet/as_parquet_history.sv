@@ -8,6 +8,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_history #(
@@ -85,6 +87,8 @@ module as_parquet_history #(
       .at_i  (shift_q),
       .data_o
   );
+
+  `AS_POWER_OF_TWO(history_bytes, HistoryBytes)
 
 endmodule
 

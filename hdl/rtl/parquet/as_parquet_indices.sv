@@ -97,8 +97,8 @@ module as_parquet_indices #(
   logic [ 3:0] step_q;
   logic        run_ends_q;
   logic        page_ends_q;
-  logic [31:0] run_behind;
-  logic [31:0] left_behind;
+  logic [31:0] run_after;
+  logic [31:0] left_after;
   // Whether a step has the bytes of its indices is checked a cycle later: indices without bytes are
   // discarded with the fault. The last bytes of a run may be missing if no index is in them.
   logic        late_q;
@@ -108,11 +108,11 @@ module as_parquet_indices #(
   assign put = move_i && (state_q == Run || (state_q == Packed && window_ready_i));
 
   always_comb begin
-    run_behind  = run_q;
-    left_behind = left_q;
+    run_after   = run_q;
+    left_after  = left_q;
     if (state_q == Run || state_q == Packed) begin
-      run_behind  = run_q - 32'(step_q);
-      left_behind = left_q - 32'(step_q);
+      run_after  = run_q - 32'(step_q);
+      left_after = left_q - 32'(step_q);
     end
   end
 
@@ -230,8 +230,8 @@ module as_parquet_indices #(
       end
       Run, Packed:
       if (put) begin
-        left_q <= left_behind;
-        run_q  <= run_behind;
+        left_q <= left_after;
+        run_q  <= run_after;
       end
       default: ;
     endcase
@@ -239,10 +239,10 @@ module as_parquet_indices #(
     late_need_q <= 10'(width_q) * 10'(step_q);
     // Of the step after this one, or of the first.
     if (state_q == Take || put) begin
-      step_q      <= run_behind >= 32'(Look) && left_behind >= 32'(Look) ? 4'(Look)
-                     : run_behind < left_behind ? 4'(run_behind) : 4'(left_behind);
-      run_ends_q  <= run_behind <= 32'(Look);
-      page_ends_q <= left_behind <= 32'(Look) && left_behind <= run_behind;
+      step_q      <= run_after >= 32'(Look) && left_after >= 32'(Look) ? 4'(Look)
+                     : run_after < left_after ? 4'(run_after) : 4'(left_after);
+      run_ends_q  <= run_after <= 32'(Look);
+      page_ends_q <= left_after <= 32'(Look) && left_after <= run_after;
     end
   end
 

@@ -89,18 +89,18 @@ module as_parquet_levels (
 
   // A step of bit-packed levels, computed a cycle before: how many levels, how many bytes, and
   // whether it ends the run and the page.
-  logic [31:0] packed_behind;
-  logic [31:0] left_behind;
-  logic [31:0] bytes_behind;
+  logic [31:0] packed_after;
+  logic [31:0] left_after;
+  logic [31:0] bytes_after;
   logic [ 6:0] count_q;
   logic [ 6:0] take_q;
   logic        run_ends_q;
   logic        page_ends_q;
 
   always_comb begin
-    packed_behind = state_q == Head ? {head[28:1], 4'b0000} >> 1 : packed_q - 32'd64;
-    left_behind   = state_q == Head ? left_q : left_q - 32'(count_q);
-    bytes_behind  = bytes_q - 32'(take_o);
+    packed_after  = state_q == Head ? {head[28:1], 4'b0000} >> 1 : packed_q - 32'd64;
+    left_after    = state_q == Head ? left_q : left_q - 32'(count_q);
+    bytes_after   = bytes_q - 32'(take_o);
     ones          = '0;
     for (int unsigned k = 0; k < 64; k++) begin
       bits[k] = window_i[k] && 7'(k) < count_q;
@@ -197,14 +197,14 @@ module as_parquet_levels (
       run_value_q <= run_value[0];
     end
     if (state_q == Head || put) begin
-      packed_q    <= packed_behind;
-      left_q      <= state_q == Run ? left_q - run_count_q : left_behind;
-      count_q     <= packed_behind >= 32'd64 && left_behind >= 32'd64 ? 7'd64
-                     : packed_behind < left_behind ? 7'(packed_behind) : 7'(left_behind);
-      take_q      <= bytes_behind < 32'd8 && bytes_behind < packed_behind >> 3 ? 7'(bytes_behind)
-                     : packed_behind < 32'd64 ? 7'(packed_behind >> 3) : 7'd8;
-      run_ends_q  <= packed_behind <= 32'd64;
-      page_ends_q <= head[0] || state_q != Head ? left_behind <= 32'd64 && left_behind <= packed_behind
+      packed_q    <= packed_after;
+      left_q      <= state_q == Run ? left_q - run_count_q : left_after;
+      count_q     <= packed_after >= 32'd64 && left_after >= 32'd64 ? 7'd64
+                     : packed_after < left_after ? 7'(packed_after) : 7'(left_after);
+      take_q      <= bytes_after < 32'd8 && bytes_after < packed_after >> 3 ? 7'(bytes_after)
+                     : packed_after < 32'd64 ? 7'(packed_after >> 3) : 7'd8;
+      run_ends_q  <= packed_after <= 32'd64;
+      page_ends_q <= head[0] || state_q != Head ? left_after <= 32'd64 && left_after <= packed_after
                                                 : left_q <= {1'b0, head[31:1]};
     end
   end

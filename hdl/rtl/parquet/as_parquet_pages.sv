@@ -69,7 +69,7 @@ module as_parquet_pages #(
   // The position of the next byte in the offered beat, that of the byte after it, and the bytes of
   // the chunk left from there.
   logic   [      5:0] at_q;
-  logic   [      5:0] behind_q;
+  logic   [      5:0] after_q;
   logic   [     31:0] rest_q;
   logic   [     26:0] beats_q;
   logic   [     32:0] span;
@@ -99,9 +99,9 @@ module as_parquet_pages #(
   logic [7:0] front_q;
   logic [7:0] front;
 
-  // A body that goes nowhere: its page is skipped, or has no values.
+  // A body that is discarded: its page is skipped, or has no values.
   logic       pass_q;
-  // A page whose header is sound goes out; of one without values only the header.
+  // A page with a valid header is output; of one without values only the header.
   logic       goes;
   logic       passed_q;
 
@@ -114,7 +114,7 @@ module as_parquet_pages #(
       .AtBits(6)
   ) i_front (
       .data_i(beat_i),
-      .at_i  (header_byte && header_take ? behind_q : at_q),
+      .at_i  (header_byte && header_take ? after_q : at_q),
       .data_o(front)
   );
 
@@ -130,18 +130,18 @@ module as_parquet_pages #(
     front_q       <= front;
     if (state_q == Finish && start_i) begin
       at_q     <= offset_i;
-      behind_q <= offset_i + 6'd1;
+      after_q  <= offset_i + 6'd1;
       rest_q   <= length_i;
       beats_q  <= length_i == '0 ? '0 : span[32:6];
     end else begin
       if (header_byte && header_take) begin
-        at_q     <= behind_q;
-        behind_q <= behind_q + 6'd1;
+        at_q     <= after_q;
+        after_q  <= after_q + 6'd1;
         rest_q   <= rest_q - 32'd1;
       end
       if (body_beat && (pass_q || body_ready)) begin
         at_q     <= at_q + 6'(piece);
-        behind_q <= at_q + 6'(piece) + 6'd1;
+        after_q  <= at_q + 6'(piece) + 6'd1;
         rest_q   <= rest_q - 32'(piece);
       end
       if (beat_valid_i && beat_ready_o) beats_q <= beats_q - 27'd1;

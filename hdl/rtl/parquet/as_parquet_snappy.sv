@@ -129,21 +129,21 @@ module as_parquet_snappy #(
 
   // The bytes it takes of the window, and the head of the next element, if visible.
   logic [ 6:0] whole;
-  logic [39:0] behind;
-  logic        behind_seen;
+  logic [39:0] after;
+  logic        after_seen;
   logic        element;
 
   assign whole       = 7'(head_bytes) + (is_literal && is_short ? 7'(length) : '0);
-  assign behind_seen = whole <= 7'd59 && (!is_literal || is_short);
+  assign after_seen  = whole <= 7'd59 && (!is_literal || is_short);
   as_funnel #(
       .Unit  (8),
       .In    (64),
       .Out   (5),
       .AtBits(6)
-  ) i_behind (
+  ) i_after (
       .data_i(window_i),
       .at_i  (whole[5:0]),
-      .data_o(behind)
+      .data_o(after)
   );
 
   // The element being executed. An invalid one makes no steps.
@@ -269,8 +269,8 @@ module as_parquet_snappy #(
           left_q       <= left_q - 32'(head_bytes) - (is_literal ? 32'(length) : '0);
           owed_q       <= owed_q - 32'(length);
           made_q       <= made_q + 32'(length);
-          seen_q       <= behind;
-          seen_valid_q <= behind_seen;
+          seen_q       <= after;
+          seen_valid_q <= after_seen;
         end else if (!seen_valid_q) begin
           seen_q       <= window_i[39:0];
           seen_valid_q <= window_ready_i && !long_q;

@@ -7,6 +7,8 @@
 //
 // Layer: prim.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_fifo #(
@@ -51,6 +53,9 @@ module as_fifo #(
   always_ff @(posedge clk_i) begin
     if (valid_i && ready_o) memory[write_q[AddressBits-1:0]] <= data_i;
   end
+
+  `AS_POWER_OF_TWO(depth, Depth)
+  `AS_STREAM_STABLE(output, valid_o, ready_i, data_o, clr_i)
 
 endmodule
 

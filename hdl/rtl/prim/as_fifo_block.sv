@@ -7,6 +7,8 @@
 //
 // Layer: prim.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_fifo_block #(
@@ -70,6 +72,9 @@ module as_fifo_block #(
       else if (ready_i) valid_q <= 1'b0;
     end
   end
+
+  `AS_POWER_OF_TWO(depth, Depth)
+  `AS_STREAM_STABLE(output, valid_o, ready_i, data_o, clr_i)
 
 endmodule
 

@@ -6,6 +6,8 @@
 //
 // Layer: prim.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_skid_buffer #(
@@ -52,6 +54,8 @@ module as_skid_buffer #(
     if (!full_q || ready_i) data_q <= spare_valid_q ? spare_q : data_i;
     if (ready_o) spare_q <= data_i;
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, data_o, clr_i)
 
 endmodule
 

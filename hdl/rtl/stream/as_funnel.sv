@@ -37,7 +37,7 @@ module as_funnel #(
     logic [Reach*Unit-1:0] reached;
     logic [          1:0] way;
 
-    if (s > 0) begin : gen_behind
+    if (s > 0) begin : gen_after
       assign row = (Row * Unit)'(gen_step[s-1].reached);
     end else begin : gen_first
       assign row = (Row * Unit)'(data_i);

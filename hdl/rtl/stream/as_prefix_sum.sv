@@ -12,6 +12,8 @@
 //
 // Layer: stream.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_prefix_sum #(
@@ -119,6 +121,8 @@ module as_prefix_sum #(
       out_last_q  <= last_q[Levels];
     end
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {last_o, count_o, data_o}, clr_i)
 
 endmodule
 

@@ -10,6 +10,8 @@
 //
 // Layer: stream.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_stream_packer #(
@@ -114,6 +116,8 @@ module as_stream_packer #(
       end
     end
   end
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, {strobe_o, data_o}, clr_i)
 
 endmodule
 

@@ -4,13 +4,13 @@
 //
 // A stream is `valid`, `ready` and a payload; a transfer happens in a cycle in which both are high.
 //   1. `valid` never waits for `ready`.
-// 2. Once `valid` is high, it and the payload hold until the transfer.
-// 3. `ready` may depend on `valid` and may fall at any time.
+//   2. Once `valid` is high, it and the payload hold until the transfer.
+//   3. `ready` may depend on `valid` and may fall at any time.
 // In the terms of Tydi: a byte stream has N lanes of 8 bits, dimensionality 1 (one sequence is one
-//      message), `last` with the transfer that ends the message, lanes filled from 0 without gaps
-//      (stai = 0, endi = count - 1) in every transfer but the last, and no transfer postponed once
-//      offered: complexity level 4. An empty message is one transfer with strobes of zero. Lane 0
-//      is the byte with the lowest address.
+// message), `last` with the transfer that ends the message, lanes filled from 0 without gaps (stai
+// is 0, endi is count - 1) in every transfer but the last, and no transfer postponed once offered:
+// complexity level 4. An empty message is one transfer with strobes of zero. Lane 0 is the byte
+// with the lowest address. Modules assert the second rule with the macros of as_assertions.svh.
 //
 // Layer: below everything. Holds no logic of its own.
 
@@ -37,7 +37,7 @@ package as_stream_pkg;
   endfunction
 
   // The requesters whose turn is still to come after that one.
-  function automatic logic [63:0] behind(input logic [63:0] one);
+  function automatic logic [63:0] after(input logic [63:0] one);
     return ~(one | (one - 1'b1));
   endfunction
 

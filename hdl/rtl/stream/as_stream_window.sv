@@ -18,6 +18,8 @@
 //
 // Layer: stream.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_stream_window #(
@@ -160,6 +162,8 @@ module as_stream_window #(
     if (pull) first_q <= second_q;
     if (accept) second_q <= beat_i;
   end
+
+  `AS_POWER_OF_TWO(bytes, Bytes)
 
 endmodule
 

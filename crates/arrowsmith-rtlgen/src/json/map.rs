@@ -23,7 +23,7 @@ const PORTS: &str = "    input  logic [7:0] context_i,
     input  logic [7:0] missing_i,
     output logic [7:0] missing_last_o,
     input  logic begin_i,
-    input  logic [7:0] behind_i,
+    input  logic [7:0] after_i,
     output slot_t slot_o,
     output logic [NODES:0] slot_clears_o,
     output logic [NODES:0] slot_sets_o
@@ -95,7 +95,7 @@ fn slots(out: &mut String, layout: &Layout) {
     let after = |node: usize| layout.rows.iter().position(|row| row.slot == Some(node));
     out.push_str(
         "  // The predictions at a record's start and after each value.\n  always_comb begin\n    slot_o        = '0;\n    slot_o.kind   = KindStruct;\n    \
-         slot_clears_o = '0;\n    slot_sets_o   = '0;\n    unique case ({begin_i, begin_i ? 8'd0 : behind_i})\n",
+         slot_clears_o = '0;\n    slot_sets_o   = '0;\n    unique case ({begin_i, begin_i ? 8'd0 : after_i})\n",
     );
     for (number, slot) in layout.slots.iter().enumerate() {
         let place = match after(number) {

@@ -26,7 +26,7 @@ const MAP_WIRES: [(&str, &str, &str, bool); 15] = [
     ("8", "map_missing", "missing", true),
     ("8", "map_missing_last", "missing_last", false),
     ("1", "map_begin", "begin", true),
-    ("8", "map_behind", "behind", true),
+    ("8", "map_after", "after", true),
     ("slot_t", "map_slot", "slot", false),
     ("N", "map_slot_clears", "slot_clears", false),
     ("N", "map_slot_sets", "slot_sets", false),
