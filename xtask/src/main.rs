@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod architecture;
 mod cargo;
 mod fuzz;
 mod inputs;

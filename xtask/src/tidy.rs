@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates from the lowest layer up: a crate may depend only on those before it.
-const LAYERS: &[&str] = &[
+pub const LAYERS: &[&str] = &[
     "arrowsmith-core",
     "arrowsmith-number",
     "arrowsmith-publish",
@@ -77,6 +77,7 @@ pub fn tidy() -> ExitCode {
     dependencies(root, &mut faults);
     crate::sizes::check(root, &mut faults);
     crate::prose::check(root, &mut faults);
+    crate::architecture::check(root, &mut faults);
     for fault in &faults {
         eprintln!("{fault}");
     }
@@ -122,23 +123,26 @@ fn source(name: &str, text: &str, faults: &mut Vec<String>) {
 fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
     let name = LAYERS[layer];
     let folder = root.join("crates").join(name);
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-    let shipped = manifest.split("[dev-dependencies]").next().unwrap_or_default();
-    for (above, other) in LAYERS.iter().enumerate() {
-        let named = |line: &str| {
-            let key = line.split(['=', ' ', '.']).next().unwrap_or_default();
-            key == *other
-        };
-        let depends = shipped.lines().skip_while(|l| !l.contains("dependencies]")).any(named);
-        if depends && above >= layer {
-            faults.push(format!("{name}: depends on {other}, which is not below it"));
-        }
+    for above in uses(root, name).into_iter().filter(|above| *above >= layer) {
+        let other = LAYERS[above];
+        faults.push(format!("{name}: depends on {other}, which is not below it"));
     }
     let entry = ["src/lib.rs", "src/main.rs"].map(|file| fs::read_to_string(folder.join(file)));
     let forbids = entry.iter().flatten().all(|text| text.contains("#![forbid(unsafe_code)]"));
     if !UNSAFE.contains(&name) && !forbids {
         faults.push(format!("{name}: does not forbid unsafe code"));
     }
+}
+
+/// The crates, by their place in [`LAYERS`], that a crate depends on, except in its tests.
+pub fn uses(root: &Path, name: &str) -> Vec<usize> {
+    let manifest = root.join("crates").join(name).join("Cargo.toml");
+    let manifest = fs::read_to_string(manifest).unwrap_or_default();
+    let shipped = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+    let lines = shipped.lines().skip_while(|line| !line.contains("dependencies]"));
+    let keys: Vec<&str> =
+        lines.map(|line| line.split(['=', ' ', '.']).next().unwrap_or_default()).collect();
+    (0..LAYERS.len()).filter(|layer| keys.contains(&LAYERS[*layer])).collect()
 }
 
 /// Checks that every dependency of the workspace is explained.

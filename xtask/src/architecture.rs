@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rules of `cargo xtask tidy` for ARCHITECTURE.md: the files and functions that it names exist,
+//! and its graph of crates is the one of their manifests.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::shell;
+use crate::tidy::{LAYERS, uses};
+
+/// Checks the document.
+pub fn check(root: &Path, faults: &mut Vec<String>) {
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
+    let files = shell::output("git ls-files");
+    let files: Vec<&str> = files.lines().collect();
+    for named in text.split('`').skip(1).step_by(2) {
+        let (path, function) = named.split_once(": ").unwrap_or((named, ""));
+        if is_path(path) && !exists(root, &files, path, function) {
+            faults.push(format!("ARCHITECTURE.md: there is no `{named}`"));
+        }
+    }
+    let graph = graph(root);
+    if !text.contains(&graph) {
+        faults.push(format!("ARCHITECTURE.md: the graph of crates is now\n{graph}"));
+    }
+}
+
+/// Whether a text in backticks names a source file.
+fn is_path(named: &str) -> bool {
+    [".rs", ".sv", ".hpp", ".cpp"].iter().any(|end| named.ends_with(end))
+        && !named.contains([' ', '{', '*'])
+}
+
+/// Whether the end of some file's path is this one, without the crates' common prefix, and the file
+/// has the function.
+fn exists(root: &Path, files: &[&str], path: &str, function: &str) -> bool {
+    let wanted = format!("/{path}");
+    let name = function.rsplit("::").next().unwrap_or_default();
+    let found = files.iter().filter(|file| {
+        let short = file.replace("crates/arrowsmith-", "crates/");
+        format!("/{file}").ends_with(&wanted) || format!("/{short}").ends_with(&wanted)
+    });
+    let defines = |file: &&&str| {
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        ["(", "<"].iter().any(|after| text.contains(&format!("fn {name}{after}")))
+    };
+    found.filter(|file| name.is_empty() || defines(file)).count() > 0
+}
+
+/// The graph of crates, for Mermaid: an arrow to each crate that one uses, except those that it
+/// also uses through another one.
+fn graph(root: &Path) -> String {
+    let uses: Vec<Vec<usize>> = (0..LAYERS.len()).map(|layer| uses(root, LAYERS[layer])).collect();
+    // Those that a crate reaches; the crates that it uses come before it.
+    let mut reached: Vec<BTreeSet<usize>> = Vec::new();
+    for of_crate in &uses {
+        let below = of_crate.iter().filter_map(|used| reached.get(*used)).flatten();
+        reached.push(below.chain(of_crate).copied().collect());
+    }
+    let mut graph = "```mermaid\ngraph BT\n".to_owned();
+    for (layer, of_crate) in uses.iter().enumerate() {
+        let through = |used: &usize| {
+            let others = of_crate.iter().filter_map(|other| reached.get(*other));
+            others.filter(|below| below.contains(used)).count() > 0
+        };
+        let direct = of_crate.iter().filter(|used| !through(used));
+        let direct: Vec<&str> = direct.map(|used| LAYERS[*used]).collect();
+        if !direct.is_empty() {
+            graph += &format!("  {} --> {}\n", LAYERS[layer], direct.join(" & "));
+        }
+    }
+    graph + "```\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_against_files_and_functions() {
+        let root = shell::root();
+        let files = ["xtask/src/architecture.rs", "crates/arrowsmith-cli/src/convert.rs"];
+        let there = |path: &str, function: &str| exists(root, &files, path, function);
+        assert!(there("architecture.rs", "check"));
+        assert!(there("cli/src/convert.rs", ""));
+        assert!(there("crates/arrowsmith-cli/src/convert.rs", "Any::run"));
+        assert!(!there("architecture.rs", "checks"));
+        assert!(!there("tecture.rs", ""));
+        assert!(is_path("cli/src/convert.rs") && !is_path("arrowsmith.h") && !is_path("a.{rs}.rs"));
+    }
+}
