@@ -86,7 +86,7 @@ mod tests {
         assert!(there("cli/src/convert.rs", ""));
         assert!(there("crates/arrowsmith-cli/src/convert.rs", "Any::run"));
         assert!(!there("architecture.rs", "checks"));
-        assert!(!there("tecture.rs", ""));
+        assert!(!there("e.rs", ""));
         assert!(is_path("cli/src/convert.rs") && !is_path("arrowsmith.h") && !is_path("a.{rs}.rs"));
     }
 }

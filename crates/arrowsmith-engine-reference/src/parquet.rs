@@ -31,7 +31,7 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
 mod months;
-mod sound;
+mod precheck;
 
 /// Maximum rows that are decoded at once.
 const ROWS_MAX: usize = 1 << 20;
@@ -88,7 +88,7 @@ impl Reader {
         let file = &file.loaded(&ranges)?;
         let (mut corrected, mut page_bytes) = (Vec::new(), 0_usize);
         for (leaf, range) in column.leaves().into_iter().zip(&ranges) {
-            let bytes = sound::check(file, row_group, leaf, budget)?;
+            let bytes = precheck::check(file, row_group, leaf, budget)?;
             page_bytes = page_bytes.saturating_add(bytes);
             let bytes = corrected_chunk(file, row_group, leaf.index)?;
             corrected.extend(bytes.map(|bytes| (range.start, bytes)));

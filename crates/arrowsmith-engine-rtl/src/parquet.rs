@@ -8,7 +8,7 @@
 //! circuit has: others are refused by name, before anything is compiled.
 
 mod columns;
-mod each;
+mod per_column;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use arrowsmith_rtlgen::parquet::{Design, Kind, Options, generate};
 
 pub use arrowsmith_rtlgen::graph::Refusal;
 pub use columns::{column, columns};
-pub use each::{Circuits, Counts};
+pub use per_column::{Circuits, Counts};
 
 use crate::converter::{Converter, Fault, Input, Outcome, Session};
 use crate::{MemoryProfile, RtlError, Verilator};

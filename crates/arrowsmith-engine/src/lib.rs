@@ -14,15 +14,15 @@
 
 #![forbid(unsafe_code)]
 
-mod absent;
 mod chain;
 mod declined;
 mod engine;
+mod unavailable;
 
-pub use absent::Absent;
 pub use chain::{Chain, Decision};
 pub use declined::{Answer, Declined, EngineError};
 pub use engine::{ColumnDecoder, ColumnRequest, Engine};
+pub use unavailable::Absent;
 
 #[cfg(test)]
 mod tests;

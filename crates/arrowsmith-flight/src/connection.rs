@@ -21,11 +21,11 @@ use tracing::debug;
 
 use crate::body::Body;
 use crate::encode::Message;
-use crate::lobby::Guest;
 use crate::produce::segments;
 use crate::service::exchange::exchange;
 use crate::service::{Replies, Shared};
 use crate::ticket::TICKET_BYTES_MAX;
+use crate::unauthenticated::Guest;
 
 const DO_GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
 const DO_EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";

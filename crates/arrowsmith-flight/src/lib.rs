@@ -28,7 +28,6 @@ mod extension;
 mod io;
 pub mod ipc;
 mod live;
-mod lobby;
 mod metrics;
 mod options;
 mod produce;
@@ -39,6 +38,7 @@ mod select;
 mod server;
 mod service;
 pub mod ticket;
+mod unauthenticated;
 
 pub use auth::Access;
 pub use catalog::{Catalog, Origin, Spec};

@@ -33,12 +33,12 @@ use crate::catalog::Catalog;
 use crate::connection::Calls;
 use crate::extension::Extension;
 use crate::io::{Gathered, PREFACE};
-use crate::lobby::{Guest, Lobby};
 use crate::metrics::Metrics;
 use crate::options::{Options, Tls};
 use crate::produce::Governor;
 use crate::service::{Service, Shared};
 use crate::ticket::Signer;
+use crate::unauthenticated::{Guest, Lobby};
 
 /// How long a call for the page of metrics may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);

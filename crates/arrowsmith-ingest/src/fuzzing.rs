@@ -15,11 +15,11 @@ use tokio::sync::watch;
 
 use crate::config::{Config, LimitsConfig, Size, StreamConfig};
 use crate::memory::Memory;
-use crate::numbers::Numbers;
 use crate::observe::metrics::Metrics;
 use crate::receive::Common;
 use crate::receive::connection::Receiver;
 use crate::receive::follow::place::{Known, Places};
+use crate::sequence::Sequence;
 use crate::service::Service;
 use crate::stream::{Queue, Stream};
 
@@ -68,7 +68,7 @@ fn received(portions: &[Vec<u8>], record_bytes_max: usize, fails: bool) -> Resul
         arrow: Memory::new(MEMORY_BYTES, metrics.arrow_memory_bytes.clone()),
         growing: Memory::new(MEMORY_BYTES, metrics.memory_bytes.clone()),
         metrics,
-        numbers: Numbers::begin(),
+        numbers: Sequence::begin(),
         lines_slots: Slots::new(1),
         http_slots: Slots::new(1),
         stop,

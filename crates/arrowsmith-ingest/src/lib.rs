@@ -21,7 +21,6 @@ mod job;
 mod memory;
 #[cfg(test)]
 mod model;
-mod numbers;
 mod observe;
 mod panics;
 mod parse;
@@ -32,6 +31,7 @@ mod publish;
 mod receive;
 mod rejects;
 mod resize;
+mod sequence;
 mod service;
 mod spool;
 mod stream;

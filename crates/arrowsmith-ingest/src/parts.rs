@@ -21,11 +21,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::config::{Config, LimitsConfig, StreamConfig};
 use crate::job::{Draft, Job, Parsed, Sender};
 use crate::memory::{Buffer, CHUNK_BYTES, Memory};
-use crate::numbers::Numbers;
 use crate::observe::metrics::Metrics;
 use crate::parse::{self, Decoders};
 use crate::publish::sinks::{Needs, SinkConfig};
 use crate::receive::{Common, tcp};
+use crate::sequence::Sequence;
 use crate::stream::{Queue, Stream};
 
 /// Memory for text, in bytes.
@@ -146,7 +146,7 @@ pub fn client(
         memory: parts.memory(),
         growing: parts.memory(),
         metrics: Arc::clone(&parts.metrics),
-        numbers: Numbers::begin(),
+        numbers: Sequence::begin(),
         arrow: parts.memory(),
         lines_slots: Slots::new(connections),
         http_slots: Slots::new(connections),
@@ -297,7 +297,7 @@ pub fn publish(stream: &StreamConfig, text: &[u8], count: u64) -> Result<Outcome
     let failed = |error: arrowsmith_publish::PublishError| Error::Config(error.to_string());
     parts.runtime.block_on(async {
         let mut sink = config.open(&parts.stream.name, schema).await.map_err(failed)?;
-        let numbers = Numbers::begin();
+        let numbers = Sequence::begin();
         let mut in_flight = VecDeque::new();
         let (mut bytes, mut times) = (0, Vec::new());
         let started = Instant::now();

@@ -8,8 +8,8 @@
 //! bytes or in one buffer that all pages share. A file that is not in memory is read by windows: a
 //! page, or several small ones.
 
-mod old;
-mod packed;
+mod compressed;
+mod legacy;
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,8 +26,8 @@ use crate::file::File;
 use crate::header::{Encoding, HeaderError, LevelEncoding, PageHeader, PageKind};
 use crate::thrift::ThriftError;
 
-pub use old::corrected_chunk;
-pub use packed::PackedPage;
+pub use compressed::PackedPage;
+pub use legacy::corrected_chunk;
 
 /// Bytes of a window over small pages, and of the first window: a part of a core's own cache.
 const WINDOW_BYTES: usize = if cfg!(test) { 256 } else { 128 << 10 };

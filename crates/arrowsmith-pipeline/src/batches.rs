@@ -9,7 +9,7 @@ use arrowsmith_core::{DataError, Error, Result};
 
 use crate::Progress;
 use crate::cut::{Buffers, Cutter, Piece};
-use crate::load::{Budget, Load};
+use crate::in_flight::{Budget, Load};
 use crate::order::Assembler;
 use crate::pool::Pool;
 use crate::work::{Output, Worker, guarded};

@@ -13,7 +13,7 @@ use arrowsmith_source::OpenOptions;
 use crate::batches::{Inline, Runner};
 use crate::cut::{Buffers, CutOptions, Cutter};
 use crate::grow::{Grower, Growth};
-use crate::load::{Budget, Load};
+use crate::in_flight::{Budget, Load};
 use crate::order::{Assembler, OnReject};
 use crate::pool::Pool;
 use crate::rebatch::{BatchSize, Rebatch};

@@ -38,7 +38,7 @@ mod batches;
 mod builder;
 mod cut;
 mod grow;
-mod load;
+mod in_flight;
 mod order;
 mod origin;
 pub mod parquet;

@@ -20,7 +20,7 @@ use std::time::Duration;
 use arrowsmith_core::{Error, Result};
 
 use crate::cut::{Buffers, Cutter, Piece};
-use crate::load::{Budget, Load};
+use crate::in_flight::{Budget, Load};
 use crate::work::{Output, Worker, guarded};
 
 /// How often a waiting consumer looks whether it was cancelled.

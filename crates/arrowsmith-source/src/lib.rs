@@ -18,7 +18,6 @@
 
 #![deny(unsafe_code)]
 
-mod ahead;
 mod compression;
 mod dataset;
 mod expand;
@@ -26,6 +25,7 @@ mod expand;
 mod file;
 mod open;
 mod ranged;
+mod read_ahead;
 #[cfg(feature = "store")]
 pub mod store;
 

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrowsmith_core::{Error, Result};
 
-use crate::ahead::ReadAhead;
 use crate::compression::{Compression, MAGIC_BYTES};
 use crate::file::FileMap;
 use crate::ranged::{InOrder, Ranged};
+use crate::read_ahead::ReadAhead;
 
 /// Bytes in memory, shared by threads: a `Vec<u8>`, a mapped file, a buffer of another language.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;

@@ -200,6 +200,6 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 #[cfg(test)]
-mod faces;
+mod interfaces;
 #[cfg(test)]
 mod tests;

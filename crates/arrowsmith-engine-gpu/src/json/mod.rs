@@ -6,11 +6,11 @@
 
 mod assemble;
 mod decoder;
+mod device_columns;
 pub(crate) mod program;
 mod resident;
 mod run;
 mod stand_in;
-mod stay;
 
 pub(crate) use decoder::JsonDecoder;
 pub use resident::{DeviceDecoder, DeviceText};

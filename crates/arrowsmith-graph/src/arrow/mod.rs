@@ -5,8 +5,8 @@
 //! and its members; references are ids of the same message. The round trip is lossless: it returns
 //! the same message, to the byte.
 
-mod back;
 mod columns;
+mod to_messages;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 use crate::layout::{Class, Kind, Layout, LayoutError, Member};
 use crate::wire::{Options, Tables, WireError};
 
-pub use back::messages;
+pub use to_messages::messages;
 
 /// The key of a schema's metadata that names the class.
 pub const CLASS_KEY: &str = "arrowsmith:class";

@@ -33,7 +33,6 @@ use crate::config::{Config, Fsync, OnErrorConfig, Size, SpoolConfig, SpoolWhen, 
 use crate::disk::Disk;
 use crate::job::{Answer, Parsed};
 use crate::memory::Memory;
-use crate::numbers::Numbers;
 use crate::observe::metrics::Metrics;
 use crate::parse::{Decoders, parse};
 use crate::publish::order::Order;
@@ -41,6 +40,7 @@ use crate::publish::sinks::SinkConfig;
 use crate::publish::sinks::directory::{Directory, DirectoryOptions, FileFormat};
 use crate::publish::worker::{QUEUE_MAX, Sink};
 use crate::rejects::Rejects;
+use crate::sequence::Sequence;
 use crate::spool::Spool;
 use crate::stream::{Queue, Stream};
 
@@ -160,7 +160,7 @@ impl World {
     /// Opens everything, as a start of the service does.
     fn start(&mut self) -> Result<Process, String> {
         // The clock is put back to the same time before each start.
-        let numbers = Numbers::starting_at(1);
+        let numbers = Sequence::starting_at(1);
         let config = StreamConfig {
             schema: SCHEMA.to_owned(),
             message_rows: self.settings.message_rows,
@@ -213,7 +213,7 @@ impl World {
         stream: &Arc<Stream>,
         give_up: &Arc<AtomicBool>,
         queue: mpsc::Receiver<crate::publish::worker::Parcel>,
-        numbers: &Numbers,
+        numbers: &Sequence,
     ) -> Result<Sink, String> {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let spool = match self.settings.spool {

@@ -3,6 +3,7 @@
 //!
 //! It changes nothing in the service, and nothing waits for it.
 
+mod cpu_time;
 pub(crate) mod history;
 pub(crate) mod last_rejects;
 pub(crate) mod latency;
@@ -10,4 +11,3 @@ pub(crate) mod metrics;
 pub(crate) mod otlp;
 pub(crate) mod status;
 pub(crate) mod web;
-mod work;

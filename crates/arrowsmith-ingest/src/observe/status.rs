@@ -8,9 +8,9 @@ use arrowsmith_plan::text::format_schema;
 use prometheus::Histogram;
 use serde_json::{Value, json};
 
+use super::cpu_time::CpuTime;
 use super::last_rejects::LastRejects;
 use super::metrics::{Metrics, SinkMetrics, StageSeconds, quantile};
-use super::work::Work;
 use crate::publish::worker::QUEUE_MAX;
 use crate::stream::{ORDER_MAX, Stream};
 
@@ -154,8 +154,8 @@ impl Board {
             of(stage).iter().map(|histogram| histogram.get_sample_sum()).sum()
         };
         let times = StageSeconds { parse: seconds(2), resize: seconds(3), serialize: seconds(4) };
-        let work = Work::now(times);
-        let busy = |of: fn(Work) -> f64| work.map(of);
+        let work = CpuTime::now(times);
+        let busy = |of: fn(CpuTime) -> f64| work.map(of);
         let queues = (publish_queue, QUEUE_MAX * sink_count);
         let (received, published) = (totals.received, totals.published);
         let mut stages = vec![

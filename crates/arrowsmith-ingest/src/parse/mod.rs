@@ -5,10 +5,10 @@
 //! the core's cache; the times are kept apart. It never blocks on what comes after it. What an
 //! engine cannot decode, even by a panic, goes to the rejects: only the lines at which it fails.
 
+mod outcomes;
 mod reject;
 mod rescue;
 mod skipping;
-mod told;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,10 +21,10 @@ use arrowsmith::Engine;
 use arrowsmith_core::{Chunk, Decoder, Framing, OnError, Position, Reject};
 use arrowsmith_publish::StageTimes;
 
+use self::outcomes::Outcomes;
 use self::reject::locate;
 use self::rescue::rescue;
 use self::skipping::Skipping;
-use self::told::Told;
 use crate::auto;
 use crate::compiled::Compiled;
 use crate::job::{Answer, Fate, Job, Parsed, Pending, Received, Ticket};
@@ -128,8 +128,8 @@ fn unfit(stream: &Stream, compiled: &Compiled, jobs: Vec<Job>, started: Instant)
     tracing::warn!(stream = &*stream.name, "a buffer is not decoded: {UNFIT}");
     match &jobs[..] {
         [job] if matches!(job.ticket, Ticket::None) => {
-            let told = rescue::undecoded(job, job.buffer.text(), &begin(job), UNFIT);
-            let decoded = Decoded { batches: Vec::new(), reports: vec![told] };
+            let outcomes = rescue::undecoded(job, job.buffer.text(), &begin(job), UNFIT);
+            let decoded = Decoded { batches: Vec::new(), reports: vec![outcomes] };
             finish(stream, compiled, jobs, decoded, started, started.elapsed())
         }
         _ => Parsed::default(),
@@ -143,7 +143,7 @@ const UNFIT: &str = "the schema more than doubled its width while it waited";
 #[derive(Default)]
 pub(crate) struct Decoded {
     pub(crate) batches: Vec<RecordBatch>,
-    pub(crate) reports: Vec<Told>,
+    pub(crate) reports: Vec<Outcomes>,
 }
 
 /// Calls an engine; after an error or a panic its decoder is dropped.
@@ -196,9 +196,9 @@ fn decode(decoders: &mut Decoders, compiled: &Compiled, jobs: &[Job]) -> Result<
     let mut reports = Vec::with_capacity(jobs.len());
     let mut kept = 0_u64;
     for job in jobs {
-        let told = decode_job(decoder.as_mut(), job, 0..job.buffer.len, begin(job))?;
-        kept += told.report.records - told.left_out;
-        reports.push(told);
+        let outcomes = decode_job(decoder.as_mut(), job, 0..job.buffer.len, begin(job))?;
+        kept += outcomes.report.records - outcomes.left_out;
+        reports.push(outcomes);
     }
     let batch = flush(decoder.as_mut(), kept)?;
     Ok(Decoded { batches: batch.into_iter().collect(), reports })
@@ -221,8 +221,8 @@ fn decode_job(
     job: &Job,
     lines: Range<usize>,
     mut position: Position,
-) -> Result<Told, String> {
-    let mut told = Told::default();
+) -> Result<Outcomes, String> {
+    let mut outcomes = Outcomes::default();
     let bytes = job.buffer.padded();
     let text = job.buffer.text().get(..lines.end).unwrap_or_default();
     let mut at = lines.start;
@@ -241,10 +241,10 @@ fn decode_job(
         position.record += report.records;
         position.line += report.lines;
         position.offset += (end - at) as u64;
-        told.add(report, job.whole);
+        outcomes.add(report, job.whole);
         at = end;
         if at >= text.len() {
-            return Ok(told);
+            return Ok(outcomes);
         }
     }
 }
@@ -286,12 +286,12 @@ fn finish(
     let mut parsed = Parsed::default();
     let mut batches = decoded.batches;
     let mut runs = Runs::default();
-    for (job, told) in jobs.iter().zip(&decoded.reports) {
-        if job.whole && told.left_out > 0 {
+    for (job, outcomes) in jobs.iter().zip(&decoded.reports) {
+        if job.whole && outcomes.left_out > 0 {
             // Such a job is always alone.
             batches.clear();
         } else {
-            runs.add(job.sender.number, job.line - 1, &told.report);
+            runs.add(job.sender.number, job.line - 1, &outcomes.report);
         }
     }
     // Of each job, the rows that are too large for any message.
@@ -315,8 +315,8 @@ fn finish(
     if let Some(Received { times, .. }) = &mut received {
         (times.resize, times.serialize) = (resizing, serializing);
     }
-    for ((job, told), too_large) in jobs.into_iter().zip(decoded.reports).zip(too_large) {
-        parsed.add(stream, job, told, too_large);
+    for ((job, outcomes), too_large) in jobs.into_iter().zip(decoded.reports).zip(too_large) {
+        parsed.add(stream, job, outcomes, too_large);
     }
     parsed.received = received;
     // What is acknowledged as stored has to be among the messages.
@@ -333,14 +333,14 @@ fn finish(
 impl Parsed {
     /// Adds the results of a job. Here, with all its errors known, it is decided whether it is
     /// refused.
-    fn add(&mut self, stream: &Stream, job: Job, told: Told, too_large: Vec<Reject>) {
-        let untold = told.nulled_untold();
+    fn add(&mut self, stream: &Stream, job: Job, outcomes: Outcomes, too_large: Vec<Reject>) {
+        let untold = outcomes.nulled_untold();
         let mut rejects: Vec<Reject> = job.overlong.into_iter().map(|reject| *reject).collect();
-        let records = told.report.records + rejects.len() as u64;
-        let rejected = told.left_out + (rejects.len() + too_large.len()) as u64;
-        rejects.extend(told.report.rejects);
+        let records = outcomes.report.records + rejects.len() as u64;
+        let rejected = outcomes.left_out + (rejects.len() + too_large.len()) as u64;
+        rejects.extend(outcomes.report.rejects);
         rejects.extend(too_large);
-        let mut answer = Answer::new(records, rejected, job.whole, told.nulled);
+        let mut answer = Answer::new(records, rejected, job.whole, outcomes.nulled);
         let refused = matches!(answer.fate(), Fate::Refused(_));
         if matches!(job.ticket, Ticket::Request(_)) {
             // Of a refused request, only those that are the reason.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use arrowsmith_core::{Position, Report};
 
-use super::told::Told;
+use super::outcomes::Outcomes;
 use super::{Decoded, Decoders, begin, decode_job, decoder, flush, guarded, reject};
 use crate::compiled::Compiled;
 use crate::job::Job;
@@ -27,7 +27,7 @@ pub(super) fn rescue(
     compiled: &Compiled,
     job: &Job,
 ) -> Decoded {
-    let (mut batches, mut told) = (Vec::new(), Told::default());
+    let (mut batches, mut outcomes) = (Vec::new(), Outcomes::default());
     let text = job.buffer.text();
     let mut position = begin(job);
     let mut left = Vec::from([Range { start: 0, end: text.len() }]);
@@ -37,9 +37,9 @@ pub(super) fn rescue(
         let here = position.clone();
         let result = guarded(decoders, compiled, |decoders| {
             let decoder = decoder(decoders, compiled)?.as_mut();
-            let told = decode_job(decoder, job, lines.clone(), here)?;
-            let batch = flush(decoder, told.report.records - told.left_out)?;
-            Ok((told, batch))
+            let outcomes = decode_job(decoder, job, lines.clone(), here)?;
+            let batch = flush(decoder, outcomes.report.records - outcomes.left_out)?;
+            Ok((outcomes, batch))
         });
         let part = match result {
             Ok((part, batch)) => {
@@ -61,9 +61,9 @@ pub(super) fn rescue(
         position.record += part.report.records;
         position.line += part.report.lines;
         position.offset += lines.len() as u64;
-        told.join(part, job.whole);
+        outcomes.join(part, job.whole);
     }
-    Decoded { batches, reports: vec![told] }
+    Decoded { batches, reports: vec![outcomes] }
 }
 
 /// A line end near the middle of the text; `None` for one line.
@@ -76,8 +76,8 @@ fn half(text: &[u8]) -> Option<usize> {
 }
 
 /// Lines that are all rejects.
-pub(super) fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> Told {
-    let mut told = Told::default();
+pub(super) fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> Outcomes {
+    let mut outcomes = Outcomes::default();
     let mut position = begin.clone();
     for line in text.split_inclusive(|&byte| byte == b'\n') {
         let mut part = Report { lines: u64::from(line.ends_with(b"\n")), ..Report::default() };
@@ -88,7 +88,7 @@ pub(super) fn undecoded(job: &Job, text: &[u8], begin: &Position, why: &str) -> 
         position.record += part.records;
         position.line += part.lines;
         position.offset += line.len() as u64;
-        told.add(part, job.whole);
+        outcomes.add(part, job.whole);
     }
-    told
+    outcomes
 }

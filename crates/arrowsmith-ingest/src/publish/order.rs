@@ -18,11 +18,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::worker::Parcel;
 use crate::clock::{SharedClock, sleep};
 use crate::job::{Parsed, Settle};
-use crate::numbers::Numbers;
 use crate::observe::last_rejects::LastRejects;
 use crate::observe::metrics::observe;
 use crate::panics;
 use crate::rejects::{Line, Rejects};
+use crate::sequence::Sequence;
 use crate::stream::Stream;
 
 /// Maximum wait between two attempts to write rejects.
@@ -34,7 +34,7 @@ pub(crate) struct Order {
     pub(crate) results: mpsc::Receiver<oneshot::Receiver<Parsed>>,
     pub(crate) sinks: Vec<mpsc::Sender<Parcel>>,
     pub(crate) rejects: Rejects,
-    pub(crate) numbers: Arc<Numbers>,
+    pub(crate) numbers: Arc<Sequence>,
     pub(crate) last_rejects: Arc<LastRejects>,
     pub(crate) clock: SharedClock,
     /// Set when the shutdown may not take longer.

@@ -24,7 +24,7 @@ use tokio::time::{timeout, timeout_at};
 
 use super::refusal::Refusal;
 use super::server::Guest;
-use super::{Common, hand};
+use super::{Common, submit};
 use crate::compiled::Compiled;
 use crate::config::BadRequests;
 use crate::job::{Answer, Fate, Job, Sender, Ticket};
@@ -326,7 +326,7 @@ impl Request<'_> {
         let mut text = text;
         if beyond > common.arrow.bytes_max() as u64 {
             let most = common.arrow.bytes_max();
-            overlong = Some(hand::wide(&text, &self.sender, (line, offset), beyond, most));
+            overlong = Some(submit::wide(&text, &self.sender, (line, offset), beyond, most));
             (text, lines, passed_bytes) = (Vec::new(), 0, len as u64);
         }
         let grant = self.wait(common.memory.grant(text.len() + PADDING_BYTES)).await?;

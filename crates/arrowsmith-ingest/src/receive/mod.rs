@@ -4,16 +4,16 @@
 //! Nothing here parses. A receiver waits for memory before it reads, and for room in the queue
 //! before it reads on: that is the backpressure.
 
+mod acknowledge;
 pub(crate) mod connection;
 pub(crate) mod follow;
-pub(crate) mod hand;
 pub(crate) mod http;
 pub(crate) mod lines;
 pub(crate) mod refusal;
 pub(crate) mod server;
+pub(crate) mod submit;
 pub(crate) mod tcp;
 pub(crate) mod tls;
-mod told;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,8 +23,8 @@ use tokio::sync::watch;
 
 use crate::config::LimitsConfig;
 use crate::memory::{Grant, Memory};
-use crate::numbers::Numbers;
 use crate::observe::metrics::Metrics;
+use crate::sequence::Sequence;
 
 /// What all receivers share.
 pub(crate) struct Common {
@@ -34,7 +34,7 @@ pub(crate) struct Common {
     pub(crate) growing: Arc<Memory>,
     pub(crate) metrics: Arc<Metrics>,
     /// Numbers of senders.
-    pub(crate) numbers: Numbers,
+    pub(crate) numbers: Sequence,
     /// For Arrow data beyond the size of the text.
     pub(crate) arrow: Arc<Memory>,
     /// Slots of connections that send lines, and of those that speak HTTP.

@@ -9,7 +9,6 @@ use tokio::sync::mpsc;
 
 use super::stages::Stages;
 use crate::config::{Config, Fsync, StreamConfig};
-use crate::numbers::Numbers;
 use crate::observe::last_rejects::LastRejects;
 use crate::observe::latency::Latency;
 use crate::observe::metrics::Metrics;
@@ -18,6 +17,7 @@ use crate::publish::order::Order;
 use crate::publish::sinks::{Needs, SinkConfig};
 use crate::publish::worker::{QUEUE_MAX, Sink};
 use crate::rejects::Rejects;
+use crate::sequence::Sequence;
 use crate::spool::Spool;
 use crate::stream::Stream;
 use crate::{clock, disk};
@@ -36,7 +36,7 @@ impl Parts<'_> {
         let metrics = self.metrics.stream(name);
         let (running, results) =
             Stream::new(name, config, stream.clone(), metrics, Arc::clone(&self.stages.queue))?;
-        let numbers = Arc::new(Numbers::begin());
+        let numbers = Arc::new(Sequence::begin());
         let spooled = stream.spool.as_ref().is_some_and(|spool| spool.fsync == Fsync::Always);
         // Rejects count as stored: they are to outlive whatever the records would.
         let durable = spooled || stream.sinks.iter().any(SinkConfig::is_durable);

@@ -25,7 +25,6 @@ use self::stages::Stages;
 use crate::compiled::Compiled;
 use crate::config::{Config, StreamConfig};
 use crate::memory::Memory;
-use crate::numbers::Numbers;
 use crate::observe::history;
 use crate::observe::latency::Latency;
 use crate::observe::metrics::Metrics;
@@ -34,6 +33,7 @@ use crate::observe::status::{Board, Texts};
 use crate::observe::web::{self, Web};
 use crate::receive::http::{self, Intake};
 use crate::receive::{Common, follow, server, tcp, tls};
+use crate::sequence::Sequence;
 use crate::stream::{Stream, group_bytes};
 
 /// Connections that the system keeps while they wait to be taken.
@@ -97,7 +97,7 @@ impl Service {
             memory: Memory::new(memory, metrics.memory_bytes.clone()),
             growing: Memory::new(memory, metrics.memory_bytes.clone()),
             metrics: Arc::clone(&metrics),
-            numbers: Numbers::begin(),
+            numbers: Sequence::begin(),
             arrow: Memory::new(memory, metrics.arrow_memory_bytes.clone()),
             lines_slots: Slots::new(config.limits.connections),
             http_slots: Slots::new(config.limits.connections),

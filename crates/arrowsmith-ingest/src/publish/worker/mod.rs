@@ -6,7 +6,7 @@
 //! With a spool, what comes while the sink is away, or while older messages are in the spool, goes
 //! there and is settled; without one it stays in the queue, and everything before waits.
 
-mod away;
+mod outage;
 mod settle;
 mod spooled;
 
@@ -20,7 +20,7 @@ use arrow_schema::SchemaRef;
 use arrowsmith_publish::{Message, Publish, PublishError, Receipt};
 use tokio::sync::mpsc;
 
-use self::away::{Called, called, received};
+use self::outage::{Called, called, received};
 use crate::clock::SharedClock;
 use crate::config::{Fsync, SpoolConfig};
 use crate::job::Settle;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use arrowsmith_publish::{Message, PublishError};
 use futures_util::FutureExt;
 
-use super::away::received;
+use super::outage::received;
 use super::{From, RETRY, Sink, Task, Work};
 use crate::observe::metrics::observe;
 

@@ -5,7 +5,7 @@
 //! all available bytes, and hands over the whole lines. A long line is collected separately, within
 //! a limit that all connections share.
 
-mod long;
+mod long_lines;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use arrowsmith_publish::Slot;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::timeout;
 
-use super::hand::{Ended, Hand};
+use super::acknowledge::{Acknowledged, acknowledge};
 use super::lines::{Cut, Lines};
-use super::told::{Told, tell};
+use super::submit::{Ended, Submitter};
 use super::{Common, Rate, http, stopped};
 use crate::job::{Progress, Sender};
 use crate::memory::{Buffer, Grant};
@@ -83,7 +83,7 @@ impl From<Ended> for Closed {
 pub(crate) struct Receiver {
     common: Arc<Common>,
     stream: Arc<Stream>,
-    hand: Hand,
+    submitter: Submitter,
     /// The slot of the connection, if it needs one: unauthenticated until its token is read.
     slot: Option<Arc<Slot>>,
     /// The start of a line.
@@ -111,7 +111,13 @@ impl Receiver {
         let progress = stream.config.acknowledge.then(Arc::<Progress>::default);
         let lines = Lines::new(common.limits.record_bytes.0);
         Self {
-            hand: Hand::new(Arc::clone(&common), Arc::clone(&stream), sender, progress, lines),
+            submitter: Submitter::new(
+                Arc::clone(&common),
+                Arc::clone(&stream),
+                sender,
+                progress,
+                lines,
+            ),
             rate: Rate::new(common.limits.rate_bytes_per_second.0),
             slot: slot.map(Arc::new),
             carry: Vec::new(),
@@ -129,7 +135,7 @@ impl Receiver {
         mut self,
         mut transport: T,
     ) -> Closed {
-        let closed = match &self.hand.progress {
+        let closed = match &self.submitter.progress {
             None => {
                 let closed = self.read(&mut transport).await;
                 // With TLS, only this distinguishes an orderly end from a truncation.
@@ -139,15 +145,15 @@ impl Receiver {
             Some(progress) => {
                 let progress = Arc::clone(progress);
                 let (mut input, mut output) = tokio::io::split(transport);
-                let mut told = Told::default();
+                let mut acknowledged = Acknowledged::default();
                 let (closed, limit) = {
                     let limit = self.common.limits.idle_seconds.duration();
-                    let telling = tell(&progress, &mut output, &mut told);
+                    let acknowledging = acknowledge(&progress, &mut output, &mut acknowledged);
                     tokio::select! {
                         closed = self.read(&mut input) => (closed, limit),
                         // The client does not read acknowledgements; what it sent is received all
                         // the same.
-                        never = telling => match never {},
+                        never = acknowledging => match never {},
                         // The sender continues after the last number that it was sent.
                         () = progress.lost() => (Closed::Lost, limit),
                     }
@@ -166,7 +172,7 @@ impl Receiver {
                 };
                 if timeout(limit, all).await.is_ok() {
                     let last = progress.records.load(Ordering::Acquire);
-                    drop(timeout(limit, told.end(last, &mut output)).await);
+                    drop(timeout(limit, acknowledged.end(last, &mut output)).await);
                 }
                 closed
             }
@@ -199,7 +205,7 @@ impl Receiver {
             }
             let limit = if left.is_some() { LINGER } else { self.wait() };
             let read = async {
-                if self.carry.len() > SMALL_BYTES && !self.hand.lines.is_passing() {
+                if self.carry.len() > SMALL_BYTES && !self.submitter.lines.is_passing() {
                     self.read_long(input).await
                 } else {
                     input.read(&mut small).await.map_err(|_| Closed::Error)
@@ -218,7 +224,7 @@ impl Receiver {
                     Ok(Ok(count)) => count,
                     Ok(Err(closed)) => return closed,
                     Err(_) if left.is_some() => return Closed::Stop,
-                    Err(_) if self.carry.is_empty() && !self.hand.lines.is_passing() => return Closed::Idle,
+                    Err(_) if self.carry.is_empty() && !self.submitter.lines.is_passing() => return Closed::Idle,
                     Err(_) => return Closed::Slow,
                 },
             };
@@ -227,10 +233,10 @@ impl Receiver {
                 return Closed::Limit;
             }
             let now = (Instant::now(), SystemTime::now());
-            if !self.carry.is_empty() || self.hand.lines.is_passing() {
+            if !self.carry.is_empty() || self.submitter.lines.is_passing() {
                 self.waited += now.0.saturating_duration_since(began);
             }
-            let long = self.carry.len() > SMALL_BYTES && !self.hand.lines.is_passing();
+            let long = self.carry.len() > SMALL_BYTES && !self.submitter.lines.is_passing();
             let taken = if long {
                 self.take_long(count).await
             } else {
@@ -250,7 +256,7 @@ impl Receiver {
     /// Time limit for the next byte.
     fn wait(&self) -> Duration {
         let limits = &self.common.limits;
-        if self.carry.is_empty() && !self.hand.lines.is_passing() {
+        if self.carry.is_empty() && !self.submitter.lines.is_passing() {
             return limits.idle_seconds.duration();
         }
         limits.record_seconds.duration().saturating_sub(self.waited)
@@ -265,7 +271,7 @@ impl Receiver {
     ) -> Result<usize, Closed> {
         let mut bytes = first.len();
         self.pass_over(&mut first, false);
-        if first.is_empty() && !self.hand.has_overlong() {
+        if first.is_empty() && !self.submitter.has_overlong() {
             return Ok(bytes);
         }
         let mut buffer = self.common.memory.buffer().await.ok_or(Closed::Stop)?;
@@ -276,11 +282,11 @@ impl Receiver {
         bytes += more;
         self.failed |= failed;
         let since = self.carry_since.take().unwrap_or(now);
-        match self.hand.lines.cut(buffer.text(), known) {
+        match self.submitter.lines.cut(buffer.text(), known) {
             Cut::Whole(len) => {
                 self.carry = buffer.split_off(len);
                 self.waited = Duration::ZERO;
-                self.hand.over(buffer, since).await?;
+                self.submitter.over(buffer, since).await?;
                 if !self.carry.is_empty() {
                     self.carry_since = Some(now);
                     self.grant_carry().await?;
@@ -304,10 +310,10 @@ impl Receiver {
 
     /// Skips the rest of an overlong line.
     fn pass_over(&mut self, text: &mut &[u8], end: bool) {
-        while self.hand.lines.is_passing() && (!text.is_empty() || end) {
-            let used = self.hand.pass_over(text, end);
+        while self.submitter.lines.is_passing() && (!text.is_empty() || end) {
+            let used = self.submitter.pass_over(text, end);
             *text = &text[used..];
-            if self.hand.has_overlong() {
+            if self.submitter.has_overlong() {
                 self.carry_since = None;
                 self.waited = Duration::ZERO;
             }
@@ -317,9 +323,9 @@ impl Receiver {
     async fn finish(&mut self, closed: Closed) {
         self.common.metrics.closed.with_label_values(&[closed.name()]).inc();
         tracing::debug!(
-            sender = &*self.hand.sender.name,
+            sender = &*self.submitter.sender.name,
             why = closed.name(),
-            bytes = self.hand.lines.offset,
+            bytes = self.submitter.lines.offset,
             "closed"
         );
     }

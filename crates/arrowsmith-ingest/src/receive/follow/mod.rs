@@ -22,8 +22,8 @@ use futures_util::FutureExt;
 use tokio::time::sleep;
 
 use self::place::{Known, Place, Places};
-use super::hand::Hand;
 use super::lines::{Cut, Lines};
+use super::submit::Submitter;
 use super::{Common, Rate, stopped};
 use crate::files::identity;
 use crate::job::Sender;
@@ -42,7 +42,7 @@ const GONE: Duration = Duration::from_secs(30);
 struct Followed {
     path: PathBuf,
     file: File,
-    hand: Hand,
+    submitter: Submitter,
     known: Known,
     /// The place up to where all is settled, and later ones by the bytes handed over before them.
     settled: Place,
@@ -70,7 +70,13 @@ impl Followed {
         Self {
             path: path.to_owned(),
             file,
-            hand: Hand::new(Arc::clone(common), Arc::clone(stream), sender, progress, lines),
+            submitter: Submitter::new(
+                Arc::clone(common),
+                Arc::clone(stream),
+                sender,
+                progress,
+                lines,
+            ),
             known,
             settled: place,
             ahead: VecDeque::new(),
@@ -82,7 +88,8 @@ impl Followed {
     /// Starts again with a file whose content has changed.
     fn restart(&mut self) -> io::Result<()> {
         tracing::warn!(path = %self.path.display(), "the file has another text; reading from its start");
-        let (common, stream) = (Arc::clone(&self.hand.common), Arc::clone(&self.hand.stream));
+        let (common, stream) =
+            (Arc::clone(&self.submitter.common), Arc::clone(&self.submitter.stream));
         let (path, file) = (self.path.clone(), self.file.try_clone()?);
         *self = Self::begin(&common, &stream, &path, file, Default::default());
         Ok(())
@@ -95,7 +102,8 @@ impl Followed {
         tracing::error!(%path, offset = self.settled.offset, "a buffer was lost; reading it again");
         let known = Known::by(&self.settled, &mut self.file)?;
         let place = known.map(|known| (self.settled.clone(), known)).unwrap_or_default();
-        let (common, stream) = (Arc::clone(&self.hand.common), Arc::clone(&self.hand.stream));
+        let (common, stream) =
+            (Arc::clone(&self.submitter.common), Arc::clone(&self.submitter.stream));
         let (path, file) = (self.path.clone(), self.file.try_clone()?);
         *self = Self::begin(&common, &stream, &path, file, place);
         Ok(())
@@ -103,7 +111,7 @@ impl Followed {
 
     /// Whether all that was handed over is settled; notes up to where it is.
     fn settle(&mut self) -> bool {
-        let progress = self.hand.progress.as_ref();
+        let progress = self.submitter.progress.as_ref();
         let settled = progress.map_or(0, |progress| progress.bytes.load(Ordering::Acquire));
         while self.ahead.front().is_some_and(|(bytes, _)| *bytes <= settled) {
             self.settled = self.ahead.pop_front().map_or_else(Place::default, |(_, place)| place);
@@ -113,16 +121,17 @@ impl Followed {
 
     /// Notes that all that was read has been handed over.
     fn handed(&mut self) -> io::Result<()> {
-        let progress = self.hand.progress.as_ref();
+        let progress = self.submitter.progress.as_ref();
         let sent = progress.map_or(0, |progress| progress.sent_bytes.load(Ordering::Acquire));
         let meta = self.file.metadata()?;
-        self.ahead.push_back((sent, self.known.place(self.hand.lines.line, &self.path, &meta)));
+        self.ahead
+            .push_back((sent, self.known.place(self.submitter.lines.line, &self.path, &meta)));
         Ok(())
     }
 
     /// Reads what is there; returns its bytes.
     async fn read(&mut self) -> io::Result<usize> {
-        if self.hand.progress.as_ref().is_some_and(|progress| progress.is_lost()) {
+        if self.submitter.progress.as_ref().is_some_and(|progress| progress.is_lost()) {
             self.go_back()?;
         }
         let meta = self.file.metadata()?;
@@ -131,7 +140,7 @@ impl Followed {
             return Ok(0);
         }
         self.gone = None;
-        let offset = self.hand.lines.offset;
+        let offset = self.submitter.lines.offset;
         if meta.len() < offset || !self.known.is_in(&mut self.file)? {
             self.restart()?;
             return Ok(1);
@@ -153,13 +162,13 @@ impl Followed {
                 self.restart()?;
                 return Ok(1);
             }
-            if self.hand.lines.is_passing() {
+            if self.submitter.lines.is_passing() {
                 break (buffer, Cut::TooLong);
             }
-            match self.hand.lines.cut(buffer.text(), 0) {
+            match self.submitter.lines.cut(buffer.text(), 0) {
                 // Its memory is released before more is requested, so that no two readers deadlock.
                 Cut::More if buffer.room().is_empty() => {
-                    room = (room * 2).min(self.hand.common.limits.record_bytes.0 + 1);
+                    room = (room * 2).min(self.submitter.common.limits.record_bytes.0 + 1);
                 }
                 // The line is still being written.
                 Cut::More => {
@@ -176,14 +185,14 @@ impl Followed {
                 at
             }
             _ => {
-                let used = self.hand.pass_over(buffer.text(), false);
+                let used = self.submitter.pass_over(buffer.text(), false);
                 self.known.add(&buffer.text()[..used]);
                 buffer.len = 0;
                 used
             }
         };
-        if buffer.len > 0 || self.hand.has_overlong() {
-            if self.hand.over(buffer, since).await.is_err() {
+        if buffer.len > 0 || self.submitter.has_overlong() {
+            if self.submitter.over(buffer, since).await.is_err() {
                 return Ok(0);
             }
             self.handed()?;
@@ -192,7 +201,7 @@ impl Followed {
     }
 
     async fn buffer(&self, room: usize) -> Option<Buffer> {
-        let memory = &self.hand.common.memory;
+        let memory = &self.submitter.common.memory;
         if room <= CHUNK_BYTES {
             return memory.buffer().await;
         }

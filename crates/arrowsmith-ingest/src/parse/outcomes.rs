@@ -10,13 +10,13 @@ const NULLED_MAX: usize = 64 << 10;
 
 /// Results of a job's records: a report, in which not every reject is kept if there are very many.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct Outcomes {
     pub(crate) report: Report,
     pub(super) left_out: u64,
     pub(super) nulled: u64,
 }
 
-impl Told {
+impl Outcomes {
     /// Adds the results of more lines. Of a job that is refused as a whole only the first rejects
     /// are kept, and rejects about nulled values are limited.
     pub(super) fn add(&mut self, part: Report, whole: bool) {
@@ -44,7 +44,7 @@ impl Told {
 
     /// Records with nulled values without a reject.
     pub(super) fn nulled_untold(&self) -> u64 {
-        let told = self.report.rejects.iter().filter(|reject| reject.kept_as_null).count() as u64;
-        self.nulled.saturating_sub(told)
+        let listed = self.report.rejects.iter().filter(|reject| reject.kept_as_null).count() as u64;
+        self.nulled.saturating_sub(listed)
     }
 }

@@ -22,13 +22,13 @@ impl Receiver {
         text: &[u8],
         since: (Instant, SystemTime),
     ) -> Result<(), Closed> {
-        if self.hand.has_overlong() {
+        if self.submitter.has_overlong() {
             // The line before was too long, too, and its reject waits for a job.
             self.send_long(Vec::new(), Some(since)).await?;
         }
         self.carry_since = Some(since);
         // It has no line end, or it would have been split there.
-        self.hand.pass_over(text, false);
+        self.submitter.pass_over(text, false);
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl Receiver {
 
     pub(super) async fn take_long(&mut self, count: usize) -> Result<usize, Closed> {
         let known = self.carry.len() - count;
-        match self.hand.lines.cut(&self.carry, known) {
+        match self.submitter.lines.cut(&self.carry, known) {
             Cut::More => {}
             Cut::Whole(len) => {
                 let rest = self.carry.split_off(len);
@@ -98,7 +98,7 @@ impl Receiver {
         let grant = grant.ok_or(Closed::Memory)?;
         self.carry_grant = None;
         let since = since.unwrap_or((Instant::now(), SystemTime::now()));
-        Ok(self.hand.over(Buffer::of(text, grant), since).await?)
+        Ok(self.submitter.over(Buffer::of(text, grant), since).await?)
     }
 
     /// Hands over the rest if the sender ended in order: the last line needs no line end. After any
@@ -108,8 +108,8 @@ impl Receiver {
         let mut text = std::mem::take(&mut self.carry);
         if closed == Closed::End {
             self.pass_over(&mut &b""[..], true);
-        } else if !text.is_empty() || self.hand.lines.is_passing() {
-            let (sender, why) = (&*self.hand.sender.name, closed.name());
+        } else if !text.is_empty() || self.submitter.lines.is_passing() {
+            let (sender, why) = (&*self.submitter.sender.name, closed.name());
             tracing::warn!(
                 sender,
                 why,
@@ -119,7 +119,7 @@ impl Receiver {
             self.stream.metrics.cut_lines.inc();
             text.clear();
         }
-        if text.is_empty() && !self.hand.has_overlong() {
+        if text.is_empty() && !self.submitter.has_overlong() {
             return;
         }
         let since = self.carry_since.take();

@@ -21,7 +21,7 @@ use crate::stream::Stream;
 use crate::width::Part;
 
 /// The sender, and how far its lines were handed over.
-pub(crate) struct Hand {
+pub(crate) struct Submitter {
     pub(crate) common: Arc<Common>,
     pub(crate) stream: Arc<Stream>,
     pub(crate) sender: Arc<Sender>,
@@ -36,7 +36,7 @@ pub(crate) struct Hand {
 /// The stream takes nothing any more.
 pub(crate) struct Ended;
 
-impl Hand {
+impl Submitter {
     pub(crate) fn new(
         common: Arc<Common>,
         stream: Arc<Stream>,

@@ -9,7 +9,7 @@ use super::metrics::StageSeconds;
 
 /// CPU seconds by stage; `None` where the system does not report them.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(crate) struct Work {
+pub(crate) struct CpuTime {
     pub(crate) receive: f64,
     pub(crate) parse: f64,
     pub(crate) resize: f64,
@@ -17,7 +17,7 @@ pub(crate) struct Work {
     pub(crate) publish: f64,
 }
 
-impl Work {
+impl CpuTime {
     /// Of the threads of this process until now. A parser's time is divided by the measured times
     /// of its stages.
     pub(crate) fn now(times: StageSeconds) -> Option<Self> {
@@ -77,9 +77,10 @@ mod tests {
         // One that ends while it is looked at.
         fs::create_dir(folder.path().join("gone")).unwrap();
         let times = StageSeconds { parse: 2.0, resize: 0.0, serialize: 1.0 };
-        let work = Work::of(folder.path(), times).unwrap();
-        let expected = Work { receive: 4.0, parse: 4.0, resize: 0.0, serialize: 2.0, publish: 2.0 };
+        let work = CpuTime::of(folder.path(), times).unwrap();
+        let expected =
+            CpuTime { receive: 4.0, parse: 4.0, resize: 0.0, serialize: 2.0, publish: 2.0 };
         assert_eq!(work, expected);
-        assert_eq!(Work::of(&folder.path().join("none"), times), None);
+        assert_eq!(CpuTime::of(&folder.path().join("none"), times), None);
     }
 }

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 /// Numbers from the microseconds since 1970 on, one after another.
 #[derive(Debug)]
-pub(crate) struct Numbers(AtomicU64);
+pub(crate) struct Sequence(AtomicU64);
 
-impl Numbers {
+impl Sequence {
     /// Numbers above those of any earlier run, as long as that made fewer than a million a second
     /// and the clock is not put back.
     pub(crate) fn begin() -> Self {

@@ -11,7 +11,7 @@ use crate::job::Progress;
 /// The numbers that a sender is sent, one per line: a line that was started is completed before the
 /// next.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Acknowledged {
     line: Vec<u8>,
     /// Bytes of the line that were written.
     at: usize,
@@ -19,7 +19,7 @@ pub(super) struct Told {
     failed: bool,
 }
 
-impl Told {
+impl Acknowledged {
     /// Writes what is left of the line. What was written is noted at once, so that this may be
     /// dropped at any time and begun again.
     async fn write<T: AsyncWrite + Unpin>(&mut self, output: &mut T) {
@@ -48,16 +48,16 @@ impl Told {
 }
 
 /// Tells the number of settled records whenever it has grown.
-pub(super) async fn tell<T: AsyncWrite + Unpin>(
+pub(super) async fn acknowledge<T: AsyncWrite + Unpin>(
     progress: &Progress,
     output: &mut T,
-    told: &mut Told,
+    acknowledged: &mut Acknowledged,
 ) -> std::convert::Infallible {
     loop {
         let changed = progress.changed.notified();
         let records = progress.records.load(Ordering::Acquire);
-        if records > told.last && !told.failed {
-            told.number(records, output).await;
+        if records > acknowledged.last && !acknowledged.failed {
+            acknowledged.number(records, output).await;
         } else {
             changed.await;
         }
@@ -78,8 +78,8 @@ mod tests {
         runtime.block_on(async {
             // Room for three bytes: the line stops in the middle.
             let (mut ours, mut theirs) = tokio::io::duplex(3);
-            let mut told = Told::default();
-            let mut begun = Box::pin(told.number(10_370, &mut ours));
+            let mut acknowledged = Acknowledged::default();
+            let mut begun = Box::pin(acknowledged.number(10_370, &mut ours));
             std::future::poll_fn(|context| {
                 assert!(begun.as_mut().poll(context).is_pending());
                 Poll::Ready(())
@@ -87,7 +87,7 @@ mod tests {
             .await;
             drop(begun);
             let end = async {
-                told.end(12_345, &mut ours).await;
+                acknowledged.end(12_345, &mut ours).await;
                 drop(ours);
             };
             let mut text = String::new();
