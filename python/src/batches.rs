@@ -83,9 +83,9 @@ impl Opening {
         rejects: &Bound<'_, PyAny>,
         on_device: bool,
         given: &Bound<'_, PyDict>,
+        cancel: Arc<AtomicBool>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
-        let cancel = Arc::<AtomicBool>::default();
         let mut options = options::json(given)?;
         if !schema.is_none() {
             options.schema = Some(schema_of(schema)?);
@@ -109,9 +109,10 @@ pub(crate) fn collect(
     rejects: &Bound<'_, PyAny>,
     on_device: bool,
     given: &Bound<'_, PyDict>,
+    cancel: Arc<AtomicBool>,
 ) -> PyResult<Table> {
     let py = source.py();
-    let opening = Opening::new(schema, rejects, on_device, given)?;
+    let opening = Opening::new(schema, rejects, on_device, given, cancel)?;
     let inputs = source::inputs(source)?;
     if opening.resident.is_some() {
         return crate::read_all(py, Batches::open(py, opening, inputs)?);
@@ -153,7 +154,8 @@ impl Batches {
         given: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
         let py = source.py();
-        let opening = Opening::new(schema, rejects, on_device, given)?;
+        let cancel = Arc::<AtomicBool>::default();
+        let opening = Opening::new(schema, rejects, on_device, given, cancel)?;
         let inputs = source::inputs(source)?;
         Self::open(py, opening, inputs)
     }
@@ -176,8 +178,8 @@ impl Batches {
         source: &Bound<'_, PyAny>,
         on_device: bool,
         given: &Bound<'_, PyDict>,
+        cancel: Arc<AtomicBool>,
     ) -> PyResult<Self> {
-        let cancel = Arc::<AtomicBool>::default();
         let reader = Some(match parquet::open(source, on_device, given, &cancel)? {
             Opened::Host(reader) => Reading::Parquet(reader),
             Opened::Device(groups) => Reading::ResidentParquet(groups),

@@ -13,12 +13,17 @@ mod errors;
 mod export;
 mod filter;
 mod gpu;
+mod html;
+mod ipc;
 mod options;
 mod parquet;
 mod reader;
 mod schema;
 mod source;
 mod table;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrowsmith::json;
 use pyo3::prelude::*;
@@ -37,14 +42,37 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Reads everything.
 #[pyfunction]
+#[pyo3(signature = (source, schema, rejects, on_device, options, cancel=None))]
 fn read_json(
     source: &Bound<'_, PyAny>,
     schema: &Bound<'_, PyAny>,
     rejects: &Bound<'_, PyAny>,
     on_device: bool,
     options: &Bound<'_, PyDict>,
+    cancel: Option<&Bound<'_, Cancel>>,
 ) -> PyResult<Table> {
-    batches::collect(source, schema, rejects, on_device, options)
+    batches::collect(source, schema, rejects, on_device, options, flag(cancel))
+}
+
+/// Stops a call of another thread, which then raises an exception.
+#[pyclass(module = "arrowsmith", frozen)]
+#[derive(Default)]
+struct Cancel(Arc<AtomicBool>);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn cancel(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
+    cancel.map(|cancel| Arc::clone(&cancel.get().0)).unwrap_or_default()
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
@@ -72,12 +100,14 @@ fn open_json(
 
 /// Reads everything.
 #[pyfunction]
+#[pyo3(signature = (source, on_device, options, cancel=None))]
 fn read_parquet(
     source: &Bound<'_, PyAny>,
     on_device: bool,
     options: &Bound<'_, PyDict>,
+    cancel: Option<&Bound<'_, Cancel>>,
 ) -> PyResult<Table> {
-    read_all(source.py(), Batches::parquet(source, on_device, options)?)
+    read_all(source.py(), Batches::parquet(source, on_device, options, flag(cancel))?)
 }
 
 /// Opens a reader.
@@ -87,7 +117,7 @@ fn open_parquet(
     on_device: bool,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<Reader> {
-    Ok(Reader::new(Batches::parquet(source, on_device, options)?))
+    Ok(Reader::new(Batches::parquet(source, on_device, options, Arc::default())?))
 }
 
 /// Infers a schema.
@@ -109,7 +139,10 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parquet::parquet_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(options::read_options, module)?)?;
     module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(table::batch_from_ipc, module)?)?;
+    module.add_function(wrap_pyfunction!(table::table_from_ipc, module)?)?;
     module.add_class::<Batch>()?;
+    module.add_class::<Cancel>()?;
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;
     module.add_class::<Table>()?;

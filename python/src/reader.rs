@@ -124,12 +124,6 @@ impl Reader {
         py.detach(|| drop(before));
     }
 
-    /// The stream as a `pyarrow.RecordBatchReader`.
-    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let class = slf.py().import("pyarrow")?.getattr("RecordBatchReader")?;
-        class.call_method1("from_stream", (slf,))
-    }
-
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
@@ -141,6 +135,27 @@ impl Reader {
         };
         let next = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))?;
         Ok(next.map(Batch::new))
+    }
+
+    fn __aiter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    /// The next batch, decoded while the event loop runs.
+    fn __anext__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("arrowsmith._async")?.call_method1("next_batch", (slf,))
+    }
+
+    fn __aenter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("arrowsmith._async")?.call_method1("entered", (slf,))
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __aexit__<'py>(
+        slf: &Bound<'py, Self>,
+        _exception: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("arrowsmith._async")?.call_method1("closed", (slf,))
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -4,17 +4,18 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::Progress;
 use arrowsmith::gpu::DeviceBatch;
 use arrowsmith::plan::text::format_schema;
-use pyo3::exceptions::PyNotImplementedError;
+use pyo3::exceptions::{PyKeyError, PyNotImplementedError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
 use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
 use crate::schema::Schema;
+use crate::{html, ipc};
 
 /// Some consecutive rows, on the host or on a device.
 #[derive(Clone)]
@@ -24,7 +25,7 @@ pub(crate) enum Rows {
 }
 
 impl Rows {
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         match self {
             Self::Host(batch) => batch.num_rows(),
             Self::Device(batch) => batch.num_rows(),
@@ -63,6 +64,31 @@ pub(crate) fn stays() -> PyErr {
     PyNotImplementedError::new_err(
         "the rows are on a device: use __arrow_c_device_array__ or to_host() of each batch",
     )
+}
+
+fn arrow(py: Python<'_>, error: ArrowError) -> PyErr {
+    raised(py, error.into())
+}
+
+/// Restores a pickled batch.
+#[pyfunction]
+pub(crate) fn batch_from_ipc(py: Python<'_>, stream: &[u8]) -> PyResult<Batch> {
+    let (schema, batches) = ipc::read(stream).map_err(|error| arrow(py, error))?;
+    let batch = batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema));
+    Ok(Batch(Rows::Host(batch)))
+}
+
+/// Restores a pickled table.
+#[pyfunction]
+pub(crate) fn table_from_ipc(
+    py: Python<'_>,
+    stream: &[u8],
+    rejects: u64,
+    left_out: u64,
+) -> PyResult<Table> {
+    let (schema, batches) = ipc::read(stream).map_err(|error| arrow(py, error))?;
+    let batches = batches.into_iter().map(Rows::Host).collect();
+    Ok(Table { schema, batches, rejects, left_out })
 }
 
 /// Some consecutive rows of the input.
@@ -107,9 +133,22 @@ impl Batch {
         Schema::new(self.0.schema())
     }
 
-    /// The batch as a `pyarrow.RecordBatch`, without a copy.
-    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("record_batch", (slf,))
+    fn __len__(&self) -> usize {
+        self.0.count()
+    }
+
+    /// Pickles as an Arrow IPC stream.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, batch) = (slf.py(), slf.get().0.on_host()?);
+        let stream = py.detach(|| ipc::write(&batch.schema(), std::slice::from_ref(batch)));
+        let stream = stream.map_err(|error| arrow(py, error))?;
+        let restore = py.import("arrowsmith._lib")?.getattr("batch_from_ipc")?;
+        (restore, (PyBytes::new(py, &stream),)).into_pyobject(py)
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        let rows = std::slice::from_ref(&self.0);
+        html::table(&self.0.schema(), rows).map_err(|error| arrow(py, error))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -197,9 +236,94 @@ impl Table {
         self.batches.iter().cloned().map(Batch).collect()
     }
 
-    /// The table as a `pyarrow.Table`, without a copy.
-    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    /// The names of the columns, in order.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The columns with these names, in this order. Nothing is copied.
+    fn select(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
+        let positions = names.iter().map(|name| {
+            let mut found = self.schema.fields().iter().enumerate();
+            let found = found.find(|(_, field)| field.name() == name);
+            found.map(|(position, _)| position).ok_or_else(|| PyKeyError::new_err(name.clone()))
+        });
+        let positions = positions.collect::<PyResult<Vec<_>>>()?;
+        let project = |error| arrow(py, error);
+        let schema = Arc::new(self.schema.project(&positions).map_err(project)?);
+        let batches = self
+            .batches
+            .iter()
+            .map(|rows| rows.on_host()?.project(&positions).map(Rows::Host).map_err(project));
+        Ok(Self { schema, batches: batches.collect::<PyResult<_>>()?, ..*self })
+    }
+
+    /// At most `length` rows from the row `offset` on. Nothing is copied.
+    #[pyo3(signature = (offset=0, length=None))]
+    fn slice(&self, offset: usize, length: Option<usize>) -> PyResult<Self> {
+        let (mut before, mut left) = (offset, length.unwrap_or(usize::MAX));
+        let mut batches = Vec::new();
+        for rows in &self.batches {
+            let batch = rows.on_host()?;
+            let start = before.min(batch.num_rows());
+            let taken = left.min(batch.num_rows() - start);
+            if taken > 0 {
+                batches.push(Rows::Host(batch.slice(start, taken)));
+            }
+            before -= start;
+            left -= taken;
+        }
+        Ok(Self { schema: Arc::clone(&self.schema), batches, ..*self })
+    }
+
+    /// The first `length` rows.
+    #[pyo3(signature = (length=5))]
+    fn head(&self, length: usize) -> PyResult<Self> {
+        self.slice(0, Some(length))
+    }
+
+    fn __len__(&self) -> usize {
+        self.num_rows()
+    }
+
+    /// A column as a `pyarrow.ChunkedArray` (a name), some columns (a list of names), or some
+    /// consecutive rows (a slice).
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, table) = (slf.py(), slf.get());
+        if let Ok(name) = key.cast::<PyString>() {
+            let column = Bound::new(py, table.select(py, vec![name.to_string()])?)?;
+            return column.call_method0("to_pyarrow")?.call_method1("column", (0,));
+        }
+        let selected = if let Ok(slice) = key.cast::<PySlice>() {
+            let count = isize::try_from(table.num_rows())?;
+            let rows = slice.indices(count)?;
+            if rows.step != 1 {
+                return Err(PyNotImplementedError::new_err("the step of a slice must be 1"));
+            }
+            table.slice(rows.start.unsigned_abs(), Some(rows.slicelength))?
+        } else {
+            table.select(py, key.extract::<Vec<String>>()?)?
+        };
+        Ok(Bound::new(py, selected)?.into_any())
+    }
+
+    /// Pickles as an Arrow IPC stream.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, table) = (slf.py(), slf.get());
+        let batches = table.batches.iter().map(|rows| rows.on_host().cloned());
+        let batches = batches.collect::<PyResult<Vec<_>>>()?;
+        let stream = py.detach(|| ipc::write(&table.schema, &batches));
+        let stream = PyBytes::new(py, &stream.map_err(|error| arrow(py, error))?);
+        let restore = py.import("arrowsmith._lib")?.getattr("table_from_ipc")?;
+        (restore, (stream, table.rejects, table.left_out)).into_pyobject(py)
+    }
+
+    fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
+        html::table(&self.schema, &self.batches).map_err(|error| arrow(py, error))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

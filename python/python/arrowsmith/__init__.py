@@ -15,7 +15,9 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from arrowsmith import _convert as _convert
 from arrowsmith import _lib
+from arrowsmith._async import in_thread
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._signature import with_options
@@ -46,7 +48,9 @@ __all__ = [
     "open_parquet",
     "parquet_metadata",
     "read_json",
+    "read_json_async",
     "read_parquet",
+    "read_parquet_async",
 ]
 
 
@@ -83,6 +87,25 @@ def read_json(
 
 
 @with_options(JsonReadOptions)
+async def read_json_async(
+    source: Source,
+    schema: SchemaLike | None = None,
+    *,
+    rejects: Callable[[Reject], object] | Appendable | None = None,
+    on_device: bool = False,
+    **options: "Unpack[JsonReadOptions]",
+) -> Table:
+    """Read all of ``source`` while the event loop runs.
+
+    The arguments and exceptions are those of ``read_json``. Cancelling the task stops the work.
+    """
+    cancel = _lib.Cancel()
+    return await in_thread(
+        lambda: _lib.read_json(source, schema, rejects, on_device, options, cancel), cancel.cancel
+    )
+
+
+@with_options(JsonReadOptions)
 def open_json(
     source: Source,
     schema: SchemaLike | None = None,
@@ -93,9 +116,9 @@ def open_json(
 ) -> Reader:
     """Read ``source`` batch by batch, in bounded memory.
 
-    The reader is an iterator of batches and a context manager, or, once, an Arrow stream. The
-    arguments and exceptions are those of ``read_json``; an error in the data is raised by the
-    iteration, after the rows before it.
+    The reader is an iterator of batches and a context manager (``for`` and ``async for``, ``with``
+    and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
+    ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
     return _lib.open_json(source, schema, rejects, on_device, options)
 
@@ -144,6 +167,23 @@ def read_parquet(
 
 
 @with_options(ParquetReadOptions)
+async def read_parquet_async(
+    source: Source,
+    *,
+    on_device: bool = False,
+    **options: "Unpack[ParquetReadOptions]",
+) -> Table:
+    """Read Parquet while the event loop runs.
+
+    The arguments and exceptions are those of ``read_parquet``. Cancelling the task stops the work.
+    """
+    cancel = _lib.Cancel()
+    return await in_thread(
+        lambda: _lib.read_parquet(source, on_device, options, cancel), cancel.cancel
+    )
+
+
+@with_options(ParquetReadOptions)
 def open_parquet(
     source: Source,
     *,
@@ -152,9 +192,9 @@ def open_parquet(
 ) -> Reader:
     """Read Parquet batch by batch, in bounded memory.
 
-    The reader is an iterator of batches and a context manager, or, once, an Arrow stream. The
-    arguments and exceptions are those of ``read_parquet``; an error in the data is raised by the
-    iteration, after the rows before it.
+    The reader is an iterator of batches and a context manager (``for`` and ``async for``, ``with``
+    and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
+    ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
     return _lib.open_parquet(source, on_device, options)
 

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading in an event loop, and that a cancelled task ends its work."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import arrowsmith
+from conftest import ROWS
+
+
+class Endless:
+    """A file without an end, which tells when it is read."""
+
+    def __init__(self) -> None:
+        self.line = b'{"a":1}\n' * 8_192
+        self.began = threading.Event()
+        self.position = 0
+        self.reads = 0
+
+    def read(self, size: int, /) -> bytes:
+        self.began.set()
+        self.reads += 1
+        part = self.line[self.position : self.position + size]
+        self.position = (self.position + len(part)) % len(self.line)
+        return part
+
+
+async def ends(source: Endless) -> None:
+    """Wait until nobody reads the source any more."""
+    for _ in range(1_000):
+        before = source.reads
+        await asyncio.sleep(0.05)
+        if source.reads == before:
+            return
+    raise AssertionError("the source is read for ever")
+
+
+def test_tables_are_read_while_the_loop_runs(lines: bytes, path: Path) -> None:
+    async def both() -> tuple[arrowsmith.Table, arrowsmith.Table]:
+        return await asyncio.gather(
+            arrowsmith.read_json_async(lines), arrowsmith.read_json_async(path, threads=1)
+        )
+
+    for table in asyncio.run(both()):
+        assert pa.table(table).equals(pa.table(arrowsmith.read_json(lines)))
+
+
+def test_parquet_is_read_while_the_loop_runs(lines: bytes, tmp_path: Path) -> None:
+    whole = pa.table(arrowsmith.read_json(lines))
+    pa.parquet.write_table(whole, tmp_path / "rows.parquet", row_group_size=5_000)
+
+    async def read() -> tuple[arrowsmith.Table, int]:
+        table = await arrowsmith.read_parquet_async(tmp_path / "rows.parquet", columns=["id"])
+        rows = 0
+        async with arrowsmith.open_parquet(tmp_path / "rows.parquet") as reader:
+            async for batch in reader:
+                rows += len(batch)
+        return table, rows
+
+    table, rows = asyncio.run(read())
+    assert pa.table(table).equals(whole.select(["id"]))
+    assert rows == ROWS
+
+
+def test_readers_are_iterated_asynchronously(lines: bytes) -> None:
+    async def numbers() -> list[int]:
+        found = []
+        async with arrowsmith.open_json(lines, columns=["id"], batch_rows=1_000) as reader:
+            async for batch in reader:
+                found += [row["id"] for row in batch.to_pylist()]
+        assert reader.closed
+        return found
+
+    assert asyncio.run(numbers()) == list(range(ROWS))
+
+
+def test_errors_are_raised_by_the_task() -> None:
+    async def table() -> None:
+        await arrowsmith.read_json_async(b'{"a":1}\n{"a":"x"}\n', "a: int64")
+
+    async def batches() -> None:
+        async for _ in arrowsmith.open_json(b'{"a":1}\n{"a":"x"}\n', "a: int64"):
+            pass
+
+    async def option() -> None:
+        await arrowsmith.read_json_async(b"", threads="many")  # type: ignore[arg-type]
+
+    for call in (table, batches):
+        with pytest.raises(arrowsmith.DataError) as caught:
+            asyncio.run(call())
+        assert caught.value.line == 2
+    with pytest.raises(TypeError, match="threads"):
+        asyncio.run(option())
+
+
+def cancelled(call: Callable[[Endless], "asyncio.Future[object]"]) -> None:
+    async def main() -> None:
+        source = Endless()
+        task = asyncio.ensure_future(call(source))
+        while not source.began.is_set():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await ends(source)
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_table_ends_the_work() -> None:
+    async def call(source: Endless) -> object:
+        return await arrowsmith.read_json_async(source, "a: int64", threads=2)
+
+    cancelled(lambda source: asyncio.ensure_future(call(source)))
+
+
+def test_cancelling_an_iteration_ends_the_work() -> None:
+    async def call(source: Endless) -> object:
+        async for _ in arrowsmith.open_json(source, "a: int64", batch_rows=100):
+            pass
+        return None
+
+    cancelled(lambda source: asyncio.ensure_future(call(source)))
+
+
+def test_leaving_the_block_ends_the_work() -> None:
+    async def main() -> None:
+        source = Endless()
+        async with arrowsmith.open_json(source, "a: int64", batch_rows=100) as reader:
+            async for _ in reader:
+                break
+        assert reader.closed
+        await ends(source)
+
+    asyncio.run(main())
+
+
+def test_they_are_coroutine_functions_with_the_same_options() -> None:
+    functions: list[tuple[Callable[..., object], Callable[..., object]]] = [
+        (arrowsmith.read_json, arrowsmith.read_json_async),
+        (arrowsmith.read_parquet, arrowsmith.read_parquet_async),
+    ]
+    for plain, other in functions:
+        assert inspect.iscoroutinefunction(other)
+        assert inspect.signature(plain).parameters == inspect.signature(other).parameters
