@@ -26,6 +26,13 @@ pub(crate) fn predicate(value: &Bound<'_, PyAny>) -> PyResult<Predicate> {
     all(value)
 }
 
+/// The text of a condition.
+#[pyfunction]
+#[pyo3(name = "condition")]
+pub(crate) fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    predicate(value).map(|predicate| predicate.to_string())
+}
+
 /// Whether this is `(column, operator, value)`.
 fn is_test(value: &Bound<'_, PyAny>) -> bool {
     value.cast::<PyTuple>().is_ok_and(|tuple| {

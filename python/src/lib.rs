@@ -138,6 +138,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::parquet_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(options::read_options, module)?)?;
+    module.add_function(wrap_pyfunction!(filter::text, module)?)?;
     module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(table::batch_from_ipc, module)?)?;
     module.add_function(wrap_pyfunction!(table::table_from_ipc, module)?)?;

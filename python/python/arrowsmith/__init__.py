@@ -20,6 +20,7 @@ from arrowsmith import _lib
 from arrowsmith._async import in_thread
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
+from arrowsmith._scan import Scan
 from arrowsmith._signature import with_options
 from arrowsmith._types import Appendable, FileInfo, Reject, SchemaLike, Source
 from arrowsmith.errors import ArrowsmithError, ConfigError, DataError, FileError, SchemaError
@@ -39,6 +40,7 @@ __all__ = [
     "ParquetReadOptions",
     "Reader",
     "Reject",
+    "Scan",
     "Schema",
     "SchemaError",
     "Table",
@@ -51,6 +53,8 @@ __all__ = [
     "read_json_async",
     "read_parquet",
     "read_parquet_async",
+    "scan_json",
+    "scan_parquet",
 ]
 
 
@@ -121,6 +125,18 @@ def open_json(
     ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
     return _lib.open_json(source, schema, rejects, on_device, options)
+
+
+@with_options(JsonReadOptions)
+def scan_json(
+    source: Source, schema: SchemaLike | None = None, **options: "Unpack[JsonReadOptions]"
+) -> Scan:
+    """Return a scan of ``source``: nothing is read before rows are needed.
+
+    The arguments and exceptions are those of ``open_json``; file objects are not accepted, because
+    a scan may be read several times.
+    """
+    return Scan("json", source, schema, options)
 
 
 @with_options(InferOptions)
@@ -197,6 +213,16 @@ def open_parquet(
     ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
     return _lib.open_parquet(source, on_device, options)
+
+
+@with_options(ParquetReadOptions)
+def scan_parquet(source: Source, **options: "Unpack[ParquetReadOptions]") -> Scan:
+    """Return a scan of ``source``: nothing is read before rows are needed.
+
+    The arguments and exceptions are those of ``open_parquet``; file objects are not accepted,
+    because a scan may be read several times.
+    """
+    return Scan("parquet", source, None, options)
 
 
 def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:

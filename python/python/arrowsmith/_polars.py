@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scan as a polars LazyFrame; expressions of polars as conditions.
+
+A condition may keep more rows than the expression, never fewer: polars applies the expression
+again. What is not understood is therefore left out, conjunct by conjunct.
+"""
+
+import inspect
+import json
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+if TYPE_CHECKING:
+    from arrowsmith._scan import Scan
+
+_COMPARISONS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_INTEGERS = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128),
+    *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+)
+_BEYOND = 2**53  # Integers from here on are not exact as floating-point numbers.
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_PER_SECOND = {"Milliseconds": 10**3, "Microseconds": 10**6, "Nanoseconds": 10**9}
+
+
+def lazy_frame(scan: "Scan") -> pl.LazyFrame:
+    """Return a frame that reads ``scan`` when it is collected."""
+
+    def schema() -> pl.Schema:
+        return pl.Schema(scan.schema)
+
+    def read(
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        batch_rows: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        wanted = scan
+        if predicate is not None and rows is None and not scan._is_limited():
+            condition = translate(predicate, schema())
+            wanted = wanted if condition is None else wanted.filter(condition)
+        if columns and all(map(_is_plain, columns)):
+            wanted = wanted.select(columns)
+        if rows is not None:
+            wanted = wanted.limit(rows)
+        if batch_rows is not None and "batch_rows" not in wanted._options:
+            wanted = wanted._with(batch_rows=batch_rows)
+        with wanted.open() as reader:
+            for batch in reader:
+                frame: pl.DataFrame = batch.to_polars()
+                if columns is not None:
+                    frame = frame.select(columns)
+                yield frame if predicate is None else frame.filter(predicate)
+
+    options: dict[str, Any] = {"is_pure": True, "explain_name": f"arrowsmith {scan._format}"}
+    known = inspect.signature(register_io_source).parameters
+    options = {name: value for name, value in options.items() if name in known}
+    return register_io_source(read, schema=schema, **options)
+
+
+def translate(predicate: pl.Expr, schema: pl.Schema) -> str | None:
+    """Return a condition that is true wherever ``predicate`` is, if there is a useful one."""
+    try:
+        tree = json.loads(predicate.meta.serialize(format="json"))
+    except (pl.exceptions.PolarsError, ValueError):
+        return None
+    return _weaker(tree, schema)
+
+
+def _weaker(tree: Any, schema: pl.Schema) -> str | None:
+    """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
+    operation = _field(tree, "BinaryExpr")
+    if operation and operation["op"] in ("And", "LogicalAnd"):
+        parts = [_weaker(operation[side], schema) for side in ("left", "right")]
+        return " and ".join(part for part in parts if part) or None
+    return _exact(tree, schema)
+
+
+def _exact(tree: Any, schema: pl.Schema) -> str | None:
+    """Return what is true, false and null as ``tree`` is, in parentheses."""
+    if operation := _field(tree, "BinaryExpr"):
+        left, right, op = operation["left"], operation["right"], operation["op"]
+        words = {"And": "and", "LogicalAnd": "and", "Or": "or", "LogicalOr": "or"}
+        if word := words.get(op):
+            parts = [_exact(left, schema), _exact(right, schema)]
+            return f"({parts[0]} {word} {parts[1]})" if all(parts) else None
+        if op in _COMPARISONS:
+            if "Literal" in left:
+                left, right = right, left
+                op = op.translate(str.maketrans("LG", "GL"))
+            return _comparison(left, op, right, schema)
+    elif function := _field(tree, "Function"):
+        given, name = function["input"], _field(function["function"], "Boolean")
+        if name == "Not":
+            inner = _exact(given[0], schema)
+            return inner and f"(not {inner})"
+        if name in ("IsNull", "IsNotNull") and (column := _column(given[0], schema)):
+            return f"({column[0]} is {'not ' if name == 'IsNotNull' else ''}null)"
+        if closed := _field(_field(name, "IsBetween"), "closed"):
+            low = "GtEq" if closed in ("Both", "Left") else "Gt"
+            high = "LtEq" if closed in ("Both", "Right") else "Lt"
+            both = [
+                _comparison(given[0], low, given[1], schema),
+                _comparison(given[0], high, given[2], schema),
+            ]
+            return f"({both[0]} and {both[1]})" if all(both) else None
+    elif (column := _column(tree, schema)) and column[1] == pl.Boolean:
+        return f"({column[0]} = true)"
+    return None
+
+
+def _comparison(left: Any, op: str, right: Any, schema: pl.Schema) -> str | None:
+    column = _column(left, schema)
+    literal = column and _literal(right, column[1])
+    if column is None or literal is None:
+        return None
+    # In polars NaN is greater than all other numbers, here nothing is true of it.
+    if op == "Gt" or op == "GtEq":
+        return f"(not {column[0]} {'<=' if op == 'Gt' else '<'} {literal})"
+    return f"({column[0]} {_COMPARISONS[op]} {literal})"
+
+
+def _column(tree: Any, schema: pl.Schema) -> tuple[str, Any] | None:
+    """Return the quoted path and the type of a column, or of a field of one."""
+    if name := _field(tree, "Column"):
+        if _is_plain(name) and name in schema:
+            return f'"{name}"', schema[name]
+    elif function := _field(tree, "Function"):
+        of = _field(_field(function["function"], "StructExpr"), "FieldByName")
+        parent = of and _column(function["input"][0], schema)
+        if parent and _is_plain(of) and isinstance(parent[1], pl.Struct):
+            for field in parent[1].fields:
+                if field.name == of:
+                    return f'{parent[0][:-1]}.{of}"', field.dtype
+    return None
+
+
+def _literal(tree: Any, of: Any) -> str | None:
+    """Return a literal, if comparing it with this type means the same in polars and here."""
+    value = _field(tree, "Literal")
+    value = _field(value, "Dyn") or _field(value, "Scalar")
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    [(kind, value)] = value.items()
+    if kind.startswith(("Int", "UInt")) and isinstance(value, int):
+        fits = of in _INTEGERS or (of in (pl.Float32, pl.Float64) and abs(value) < _BEYOND)
+        return str(value) if fits else None
+    if kind in ("Float", "Float64") and isinstance(value, (int, float)):
+        return repr(float(value)) if of == pl.Float64 else None
+    if kind in ("String", "StringOwned") and of == pl.String:
+        return "'" + str(value).replace("'", "''") + "'"
+    if kind == "Date" and of == pl.Date:
+        return _day(value)
+    if kind == "Datetime" and isinstance(of, pl.Datetime):
+        return _instant(value, of)
+    return None
+
+
+def _day(days: int) -> str | None:
+    try:
+        return f"'{date(1970, 1, 1) + timedelta(days=days)}'"
+    except OverflowError:
+        return None
+
+
+def _instant(value: list[Any], of: pl.Datetime) -> str | None:
+    ticks, unit, zone = value
+    per_second = _PER_SECOND.get(unit)
+    if per_second is None or (zone is None) != (of.time_zone is None):
+        return None
+    seconds, part = divmod(ticks, per_second)
+    if part and unit != {"ms": "Milliseconds", "us": "Microseconds", "ns": "Nanoseconds"}.get(
+        of.time_unit
+    ):
+        return None  # polars rounds one of them.
+    try:
+        start = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OverflowError, ValueError):
+        return None
+    fraction = f".{part:0{len(str(per_second)) - 1}}" if part else ""
+    return f"'{start}{fraction}{'' if zone is None else 'Z'}'"
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name is the path of a column with this name."""
+    return not set(name) & set('."`[]') and bool(name)
+
+
+def _field(tree: Any, name: str) -> Any:
+    return tree.get(name) if isinstance(tree, dict) else None

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lazy reading: a source with columns, a condition and a limit, and the libraries that push theirs.
+
+Nothing is read before rows or their schema are needed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arrowsmith import _lib
+from arrowsmith._async import in_thread
+from arrowsmith._lib import Reader, Schema, Table
+from arrowsmith._types import SchemaLike, Source
+from arrowsmith.errors import ConfigError
+
+
+class Scan:
+    """A source that is read when its rows are needed, as often as they are needed.
+
+    ``select``, ``filter`` and ``limit`` return another scan. ``scan_json`` and ``scan_parquet``
+    make the first one.
+    """
+
+    __slots__ = ("_format", "_given", "_options", "_schema", "_source")
+
+    def __init__(
+        self,
+        format: str,  # noqa: A002
+        source: Source,
+        schema: SchemaLike | None,
+        options: Mapping[str, object],
+    ) -> None:
+        """For ``scan_json`` and ``scan_parquet``."""
+        for part in source if isinstance(source, (list, tuple)) else [source]:
+            if hasattr(part, "read") and not isinstance(part, os.PathLike):
+                raise TypeError("source: a scan may be read several times: pass a path or bytes")
+        self._format = format
+        self._source = source
+        self._given = schema
+        self._options = {name: value for name, value in options.items() if value is not None}
+        self._schema: Schema | None = None
+
+    def select(self, *columns: str | Sequence[str]) -> "Scan":
+        """Keep only these columns, in the order of the source: names, or paths (``user.name``)."""
+        names = [
+            name for given in columns for name in ([given] if isinstance(given, str) else given)
+        ]
+        return self._with(columns=names)
+
+    def filter(self, condition: object) -> "Scan":
+        """Keep only rows that match ``condition``, and the conditions before it.
+
+        It is text (``"fare > 10 and zone is null"``) or tuples (``[("fare", ">", 10)]``).
+        """
+        if "limit" in self._options or "skip" in self._options:
+            raise ConfigError("filter: comes before limit and skip, which count rows that match")
+        text = _lib.condition(condition)
+        before = self._options.get("filter")
+        return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
+
+    def limit(self, rows: int) -> "Scan":
+        """Read at most the first ``rows`` rows of those that match."""
+        before = self._options.get("limit")
+        return self._with(limit=min(before, rows) if isinstance(before, int) else rows)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns and their types; the first call opens the source."""
+        if self._schema is None:
+            with self.open() as reader:
+                self._schema = reader.schema
+        return self._schema
+
+    def open(self) -> Reader:
+        """Read batch by batch, in bounded memory."""
+        if self._format == "json":
+            return _lib.open_json(self._source, self._given, None, False, self._options)
+        return _lib.open_parquet(self._source, False, self._options)
+
+    def collect(self) -> Table:
+        """Read all rows. An inferred schema grows, so that nothing is lost."""
+        return self._collect(None)
+
+    async def collect_async(self) -> Table:
+        """Read all rows while the event loop runs. Cancelling the task stops the work."""
+        cancel = _lib.Cancel()
+        return await in_thread(lambda: self._collect(cancel), cancel.cancel)
+
+    def to_pyarrow(self) -> Any:
+        """Return a ``pyarrow.RecordBatchReader``."""
+        return self.open().to_pyarrow()
+
+    def to_pandas(self, **options: Any) -> Any:
+        """Return all rows as a ``pandas.DataFrame``."""
+        return self.collect().to_pandas(**options)
+
+    def to_polars(self) -> Any:
+        """Return a ``polars.LazyFrame``.
+
+        Its columns, limit and condition are pushed down: what of the condition this library can
+        decide is decided here, and polars decides the whole of it again.
+        """
+        from arrowsmith._polars import lazy_frame
+
+        return lazy_frame(self)
+
+    def to_duckdb(self, connection: Any = None) -> Any:
+        """Return a relation of ``connection``, or of DuckDB's default connection.
+
+        Only columns that a query uses are read; pyarrow decides the query's conditions.
+        """
+        from arrowsmith._duckdb import relation
+
+        return relation(self, connection)
+
+    def __arrow_c_schema__(self) -> object:
+        """Return the schema as a capsule."""
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the rows as a capsule of a stream."""
+        return self.open().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        """Return the source and what is read of it."""
+        shown = "<bytes>" if isinstance(self._source, bytes) else repr(self._source)
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"<arrowsmith.Scan {self._format} {shown}{options}>"
+
+    def _collect(self, cancel: _lib.Cancel | None) -> Table:
+        if self._format == "json":
+            return _lib.read_json(self._source, self._given, None, False, self._options, cancel)
+        return _lib.read_parquet(self._source, False, self._options, cancel)
+
+    def _with(self, **options: object) -> "Scan":
+        return Scan(self._format, self._source, self._given, {**self._options, **options})
+
+    def _is_limited(self) -> bool:
+        return "limit" in self._options or "skip" in self._options

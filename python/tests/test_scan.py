@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lazy reading, beside the same query of whole tables by the libraries themselves."""
+
+import asyncio
+import io
+import json
+import math
+import random
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import arrowsmith
+from arrowsmith._polars import translate
+from conftest import ROWS
+
+COUNT = 3_000
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    """Values at which comparisons of libraries differ: NaN, -0, nulls, large numbers."""
+    chance = random.Random(7)
+    floats = [0.0, -0.0, 1.5, -1.5, math.nan, math.inf, -math.inf, 0.1, None]
+    integers = [0, 1, 2, -3, 2**53, 2**53 + 1, -(2**62), None]
+    texts = ["", "a", "b", "it's", "é", 'q"', "NaN", None]
+    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+
+    def days(number: int) -> date:
+        return date(2024, 5, 1) + timedelta(days=number)
+
+    some = [chance.randrange(40) for _ in range(COUNT)]
+    return pa.table(
+        {
+            "i": pa.array([chance.choice(integers) for _ in some], pa.int64()),
+            "f": pa.array([chance.choice(floats) for _ in some], pa.float64()),
+            "s": pa.array([chance.choice(texts) for _ in some], pa.string()),
+            "b": pa.array([chance.choice([True, False, None]) for _ in some], pa.bool_()),
+            "d": pa.array([days(number) for number in some], pa.date32()),
+            "t": pa.array(
+                [start + timedelta(milliseconds=number) for number in some],
+                pa.timestamp("ms", "UTC"),
+            ),
+            "n": pa.array(
+                [start.replace(tzinfo=None) + timedelta(hours=number) for number in some],
+                pa.timestamp("us"),
+            ),
+            "o": pa.array(
+                [None if number < 3 else {"x": number, "y": str(number)} for number in some],
+                pa.struct([("x", pa.int32()), ("y", pa.string())]),
+            ),
+            "a.b": pa.array(some, pa.int8()),
+            'q"`': pa.array(some, pa.uint16()),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def scan(rows: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> arrowsmith.Scan:
+    path = tmp_path_factory.mktemp("scan") / "rows.parquet"
+    pyarrow.parquet.write_table(rows, path, row_group_size=700)
+    return arrowsmith.scan_parquet(path)
+
+
+def expression(chance: random.Random, depth: int) -> pl.Expr:
+    def comparison() -> pl.Expr:
+        column, literal = chance.choice(
+            [
+                (pl.col("i"), chance.choice([0, 1, 2**53, 2**53 + 1, 2**70, 1.5, -0.0])),
+                (pl.col("f"), chance.choice([0.0, 1.5, 0.1, math.nan, math.inf, 1, 2**53 + 1])),
+                (pl.col("s"), chance.choice(["", "a", "it's", "é", 'q"'])),
+                (pl.col("d"), date(2024, 5, chance.randrange(1, 31))),
+                (
+                    pl.col("t"),
+                    datetime(2024, 5, 1, 0, 0, 0, chance.randrange(40_000), timezone.utc),
+                ),
+                (pl.col("n"), datetime(2024, 5, 1, chance.randrange(24))),
+                (pl.col("o").struct.field("x"), chance.randrange(40)),
+                (pl.col("o").struct.field("y"), str(chance.randrange(40))),
+                (pl.col("a.b"), chance.randrange(40)),
+                (pl.col('q"`'), chance.randrange(40)),
+            ]
+        )
+        value = pl.lit(literal)
+        return chance.choice(
+            [
+                column == value,
+                column != value,
+                column < value,
+                column <= value,
+                column > value,
+                column >= value,
+                value < column,
+                value >= column,
+                column.is_between(value, value, closed=chance.choice(["both", "left", "none"])),
+                column.is_null(),
+                column.is_not_null(),
+                column.eq_missing(value),
+            ]
+        )
+
+    match chance.randrange(6 if depth else 2):
+        case 0 | 1:
+            return comparison()
+        case 2:
+            return ~expression(chance, depth - 1)
+        case 3:
+            return expression(chance, depth - 1) | expression(chance, depth - 1)
+        case 4:
+            return pl.col("b") & expression(chance, depth - 1)
+        case _:
+            return expression(chance, depth - 1) & expression(chance, depth - 1)
+
+
+def test_conditions_of_polars_keep_all_its_rows(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    """The condition alone, without polars' own filter, keeps at least the rows of the filter."""
+    frame = pl.DataFrame(rows).with_row_index("row")
+    schema = pl.Schema(scan.schema)
+    numbered = pa.table(frame.to_arrow())
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(numbered, file)
+    chance = random.Random(11)
+    pushed = exact = 0
+    for _ in range(400):
+        wanted = expression(chance, 3)
+        condition = translate(wanted, schema)
+        if condition is None:
+            continue
+        pushed += 1
+        expected = set(frame.filter(wanted)["row"])
+        kept = arrowsmith.read_parquet(file.getvalue(), columns=["row"], filter=condition)
+        found = set(kept["row"].to_pylist())
+        assert expected <= found, (str(wanted), condition)
+        exact += expected == found
+    assert pushed > 150
+    assert exact > pushed * 0.6
+
+
+def test_polars_queries_give_what_polars_gives(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    frame, lazy = pl.DataFrame(rows), scan.to_polars()
+    chance = random.Random(13)
+    for _ in range(60):
+        wanted = expression(chance, 2)
+        columns = chance.sample(rows.column_names, chance.randrange(1, 5))
+        found = lazy.filter(wanted).select(columns).collect()
+        assert found.equals(frame.filter(wanted).select(columns)), str(wanted)
+    assert lazy.head(10).collect().equals(frame.head(10))
+    assert (
+        lazy.filter(pl.col("i") > 0)
+        .head(10)
+        .collect()
+        .equals(frame.filter(pl.col("i") > 0).head(10))
+    )
+    assert (
+        lazy.head(100)
+        .filter(pl.col("i") > 0)
+        .collect()
+        .equals(frame.head(100).filter(pl.col("i") > 0))
+    )
+    assert lazy.select(pl.len()).collect().item() == COUNT
+    assert (
+        lazy.select(pl.len(), pl.col("i").sum())
+        .collect()
+        .equals(frame.select(pl.len(), pl.col("i").sum()))
+    )
+    grouped = lazy.group_by("s").agg(pl.col("o").struct.field("x").sum()).sort("s")
+    expected = frame.group_by("s").agg(pl.col("o").struct.field("x").sum()).sort("s")
+    assert grouped.collect(engine="streaming").equals(expected)
+    assert lazy.collect_schema() == frame.schema
+
+
+def test_what_is_pushed_down_is_explained(scan: arrowsmith.Scan) -> None:
+    plan = scan.to_polars().filter(pl.col("i") > 1).select("s").explain()
+    assert "arrowsmith parquet" in plan
+    assert "PROJECT 2/10 COLUMNS" in plan or "2/10" in plan
+    assert 'col("i")' in plan
+
+
+def test_a_condition_reaches_the_reader(scan: arrowsmith.Scan) -> None:
+    schema = pl.Schema(scan.schema)
+    for wanted, condition in [
+        (pl.col("i") > 1, '(not "i" <= 1)'),
+        ((pl.col("i") == 1) & pl.col("s").str.starts_with("a"), '("i" = 1)'),
+        (pl.col("d") >= date(2024, 5, 1), "(not \"d\" < '2024-05-01')"),
+        (pl.col("o").struct.field("x") < 3, '("o.x" < 3)'),
+        (pl.col("b"), '("b" = true)'),
+        ((pl.col("i") == 1) | pl.col("s").str.starts_with("a"), None),
+        (pl.col("a.b") == 1, None),
+        (pl.col("f") == math.nan, None),
+    ]:
+        assert translate(wanted, schema) == condition, str(wanted)
+
+
+def test_duckdb_reads_only_columns_of_a_query(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    for query in [
+        "select count(*) from t",
+        "select count(*), sum(i % 1000) from t where s = 'a' and d >= '2024-05-03'",
+        "select s, count(*) from t where f > 1 or b group by s order by s nulls first",
+        'select "a.b", "q""`" from t where "a.b" < 3 order by all',
+        "select o.x from t where o.y = '7' order by all",
+        "select * exclude (t) from t where i is null order by all limit 5",
+        "select f from t where f > 1 order by all",
+    ]:
+        with duckdb.connect() as connection:
+            connection.register("t", rows)
+            expected = connection.sql(query).fetchall()
+        with duckdb.connect() as connection:
+            scan.to_duckdb(connection).create_view("t")
+            for _ in range(2):
+                assert repr(connection.sql(query).fetchall()) == repr(expected), query
+
+
+def test_scans_are_refined_and_read_again(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    part = scan.select("i", ["s"]).filter([("i", ">", 0)]).filter("s is not null")
+    expected = pl.DataFrame(rows).filter((pl.col("i") > 0) & pl.col("s").is_not_null())
+    expected = expected.select("i", "s")
+    for _ in range(2):
+        assert part.collect().to_polars().equals(expected)
+    assert pl.DataFrame(part).equals(expected)
+    assert part.to_pyarrow().read_all().num_rows == expected.height
+    assert len(part.to_pandas()) == expected.height
+    assert part.limit(7).limit(9).collect().to_polars().equals(expected.head(7))
+    assert sum(map(len, part.open())) == expected.height
+    assert asyncio.run(part.collect_async()).num_rows == expected.height
+    assert part.schema.names == ["i", "s"]
+    assert pa.schema(part) == pa.schema(part.schema)
+    assert "filter='" in repr(part)
+    with pytest.raises(arrowsmith.ConfigError, match="before limit"):
+        part.limit(1).filter("i = 1")
+    limited = part.limit(100).to_polars().filter(pl.col("i") == 2).collect()
+    assert limited.equals(expected.head(100).filter(pl.col("i") == 2))
+
+
+def test_json_is_scanned(path: Path, lines: bytes) -> None:
+    whole = pl.DataFrame(arrowsmith.read_json(lines))
+    for source in (path, lines, [path]):
+        lazy = arrowsmith.scan_json(source).to_polars()
+        found = lazy.filter(pl.col("ok"), pl.col("id") < 100).select("name", "user").collect()
+        expected = whole.filter(pl.col("ok"), pl.col("id") < 100).select("name", "user")
+        assert found.equals(expected)
+    assert arrowsmith.scan_json(path).limit(10).collect().num_rows == 10
+    total = arrowsmith.scan_json(path).to_duckdb().aggregate("sum(id)").fetchall()[0]
+    assert total == (ROWS * (ROWS - 1) // 2,)
+
+
+def test_nothing_is_read_before_it_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "later.jsonl"
+    scan = arrowsmith.scan_json(path).filter("a > 1")
+    lazy = scan.to_polars()
+    with pytest.raises(FileNotFoundError):
+        scan.collect()
+    path.write_bytes(b'{"a":1}\n{"a":2}\n')
+    assert lazy.collect().to_dicts() == [{"a": 2}]
+
+
+def test_errors_are_those_of_the_reader(tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    records = [json.dumps({"a": number}) for number in range(20_000)]
+    path.write_text("\n".join([*records, '{"a":"x"}']))
+    with pytest.raises(arrowsmith.DataError, match="line 20001"):
+        arrowsmith.scan_json(path, "a: int64").collect()
+    with pytest.raises((arrowsmith.DataError, pl.exceptions.ComputeError), match="20001"):
+        arrowsmith.scan_json(path, "a: int64").to_polars().collect()
+    with pytest.raises(TypeError, match="no_option"):
+        arrowsmith.scan_json(path, no_option=1).collect()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="several times"):
+        arrowsmith.scan_json(io.BytesIO(b""))
