@@ -32,13 +32,13 @@ class Endless:
 
 
 async def ends(source: Endless) -> None:
-    """Wait until nobody reads the source any more."""
+    """Wait until the source is no longer read."""
     for _ in range(1_000):
         before = source.reads
         await asyncio.sleep(0.05)
         if source.reads == before:
             return
-    raise AssertionError("the source is read for ever")
+    raise AssertionError("reading the source never ends")
 
 
 def test_tables_are_read_while_the_loop_runs(lines: bytes, path: Path) -> None:

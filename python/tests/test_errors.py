@@ -142,7 +142,7 @@ def test_reading_that_fails(tmp_path: Path) -> None:
         assert info.value.strerror == "No such file or directory"
     with pytest.raises(FileNotFoundError, match="no file matches"):
         arrowsmith.read_json(str(tmp_path / "*.json"))
-    with pytest.raises(FileNotFoundError, match="no file in this folder ends in .json"):
+    with pytest.raises(FileNotFoundError, match="no file in this folder ends in"):
         arrowsmith.read_json(tmp_path)
 
 

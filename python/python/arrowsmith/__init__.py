@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from arrowsmith import _convert as _convert
 from arrowsmith import _lib
-from arrowsmith._async import in_thread
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._scan import Scan
@@ -103,6 +102,8 @@ async def read_json_async(
 
     The arguments and exceptions are those of ``read_json``. Cancelling the task stops the work.
     """
+    from arrowsmith._async import in_thread
+
     cancel = _lib.Cancel()
     return await in_thread(
         lambda: _lib.read_json(source, schema, rejects, on_device, options, cancel), cancel.cancel
@@ -193,6 +194,8 @@ async def read_parquet_async(
 
     The arguments and exceptions are those of ``read_parquet``. Cancelling the task stops the work.
     """
+    from arrowsmith._async import in_thread
+
     cancel = _lib.Cancel()
     return await in_thread(
         lambda: _lib.read_parquet(source, on_device, options, cancel), cancel.cancel

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading while an event loop runs: each call is run by a thread, a cancelled one ends early."""
+"""Reading while an event loop runs: each call is run by a thread, a cancelled one ends early.
+
+Imported when it is needed: ``asyncio`` takes as long to import as all the rest.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +20,7 @@ async def in_thread(call: Callable[[], T], stop: Callable[[], object]) -> T:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         stop()
-        # The thread ends with an exception that nobody waits for.
+        # The thread ends with an exception, which is not awaited.
         running.add_done_callback(lambda done: done.cancelled() or done.exception())
         raise
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Dataset(ds.Dataset):  # type: ignore[misc]
-    """Only what DuckDB calls; nobody else sees it."""
+    """Only what DuckDB calls: the other methods of a dataset are missing."""
 
     def __init__(self, scan: "Scan") -> None:
         self._scan = scan

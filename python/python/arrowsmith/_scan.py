@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arrowsmith import _lib
-from arrowsmith._async import in_thread
 from arrowsmith._lib import Reader, Schema, Table
 from arrowsmith._types import SchemaLike, Source
 from arrowsmith.errors import ConfigError
@@ -84,6 +83,8 @@ class Scan:
 
     async def collect_async(self) -> Table:
         """Read all rows while the event loop runs. Cancelling the task stops the work."""
+        from arrowsmith._async import in_thread
+
         cancel = _lib.Cancel()
         return await in_thread(lambda: self._collect(cancel), cancel.cancel)
 
