@@ -7,47 +7,19 @@ use arrowsmith_graph::Layout;
 
 use super::map::Widths;
 use super::plan::Plan;
+use crate::project::{Port, memory_ports};
+use crate::registers::systemverilog::{CTL_PORTS, logic};
 
-/// Ports to the host and to memory: direction, width (`D` data of a beat, `S` its strobes), name.
-const PORTS: [(&str, &str, &str); 37] = [
-    ("input", "1", "ctl_aw_valid_i"),
-    ("output", "1", "ctl_aw_ready_o"),
-    ("input", "12", "ctl_aw_addr_i"),
-    ("input", "1", "ctl_w_valid_i"),
-    ("output", "1", "ctl_w_ready_o"),
-    ("input", "32", "ctl_w_data_i"),
-    ("input", "4", "ctl_w_strb_i"),
-    ("output", "1", "ctl_b_valid_o"),
-    ("input", "1", "ctl_b_ready_i"),
-    ("output", "2", "ctl_b_resp_o"),
-    ("input", "1", "ctl_ar_valid_i"),
-    ("output", "1", "ctl_ar_ready_o"),
-    ("input", "12", "ctl_ar_addr_i"),
-    ("output", "1", "ctl_r_valid_o"),
-    ("input", "1", "ctl_r_ready_i"),
-    ("output", "32", "ctl_r_data_o"),
-    ("output", "2", "ctl_r_resp_o"),
-    ("output", "1", "mem_ar_valid_o"),
-    ("input", "1", "mem_ar_ready_i"),
-    ("output", "64", "mem_ar_addr_o"),
-    ("output", "8", "mem_ar_len_o"),
-    ("input", "1", "mem_r_valid_i"),
-    ("output", "1", "mem_r_ready_o"),
-    ("input", "D", "mem_r_data_i"),
-    ("input", "2", "mem_r_resp_i"),
-    ("output", "1", "mem_aw_valid_o"),
-    ("input", "1", "mem_aw_ready_i"),
-    ("output", "64", "mem_aw_addr_o"),
-    ("output", "8", "mem_aw_len_o"),
-    ("output", "1", "mem_w_valid_o"),
-    ("input", "1", "mem_w_ready_i"),
-    ("output", "D", "mem_w_data_o"),
-    ("output", "S", "mem_w_strb_o"),
-    ("output", "1", "mem_w_last_o"),
-    ("input", "1", "mem_b_valid_i"),
-    ("output", "1", "mem_b_ready_o"),
-    ("input", "2", "mem_b_resp_i"),
-];
+/// Bits of an address of `as_graph_regs`.
+const ADDRESS_BITS: u64 = 12;
+
+/// Ports to the host and to memory.
+fn outside(plan: &Plan) -> impl Iterator<Item = Port> {
+    let control = CTL_PORTS.map(|(way, bits, port)| {
+        (way, if port.ends_with("_addr_i") { ADDRESS_BITS } else { bits.into() }, port)
+    });
+    control.into_iter().chain(memory_ports(plan.beat_bytes.into()))
+}
 
 /// The module `NAME_top`.
 pub(super) fn text(plan: &Plan, layout: &Layout, name: &str) -> String {
@@ -60,14 +32,8 @@ pub(super) fn text(plan: &Plan, layout: &Layout, name: &str) -> String {
          module {name}_top (\n    input  logic clk_i,\n    input  logic rst_ni",
         plan.beat_bytes
     );
-    for (way, width, port) in PORTS {
-        let bits = match width {
-            "D" => plan.beat_bytes * 8,
-            "S" => plan.beat_bytes,
-            number => number.parse().unwrap_or(1),
-        };
-        let range = if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) };
-        let _ = write!(out, ",\n    {way:<6} logic {range}{port}");
+    for (way, bits, port) in outside(plan) {
+        let _ = write!(out, ",\n    {way:<6} {} {port}", logic(bits));
     }
     out.push_str("\n);\n\n");
     let wires = wires(plan, &widths);
@@ -150,7 +116,7 @@ fn device(
     }
     let _ = writeln!(out, "      .LayoutHash(64'h{:016x})", layout.wire_hash());
     out.push_str("  ) i_device (\n      .clk_i,\n      .rst_ni,\n");
-    for (_, _, port) in PORTS {
+    for (_, _, port) in outside(plan) {
         let _ = writeln!(out, "      .{port},");
     }
     for (_, wire, from_device) in wires {

@@ -12,40 +12,85 @@ use crate::project::{Port, memory_ports};
 use crate::registers::RegisterMap;
 use crate::registers::systemverilog::{CTL_PORTS, ports};
 
+/// The width of a signal.
+#[derive(Clone, Copy)]
+enum Width {
+    Bits(usize),
+    /// A number of bits for each parser.
+    PerParser(usize),
+    /// The bytes that a parser gets at once.
+    Transfer,
+    /// The values of a step: 64 bits for each lane.
+    Values,
+    /// A number of beats of memory.
+    Beats(usize),
+    /// One bit per node of the schema.
+    Nodes,
+    /// A type of `as_json_pkg`, and the bits of one in an array of bits, or 1 in an array of its
+    /// type.
+    Type(&'static str, usize),
+}
+
+const FAULT: Width = Width::Type("fault_e", 8);
+const OP: Width = Width::Type("op_t", 1);
+const ROW: Width = Width::Type("row_t", 1);
+const SLOT: Width = Width::Type("slot_t", 1);
+
+impl Width {
+    fn bits(self, layout: &Layout, shape: Shape) -> usize {
+        match self {
+            Self::Bits(bits) | Self::Type(_, bits) => bits,
+            Self::PerParser(bits) => shape.parsers * bits,
+            Self::Transfer => shape.width * 8,
+            Self::Values => shape.lanes() * 64,
+            Self::Beats(beats) => shape.beat_bytes() * 8 * beats,
+            Self::Nodes => layout.rows.len(),
+        }
+    }
+
+    /// The type in a declaration of one signal.
+    fn declared(self, layout: &Layout, shape: Shape) -> String {
+        match self {
+            Self::Type(name, _) => name.to_owned(),
+            // A vector of one bit per node is a vector even for one node.
+            Self::Nodes => format!("logic [{}:0]", layout.rows.len() - 1),
+            other => format!("logic {}", range(other.bits(layout, shape))).trim_end().to_owned(),
+        }
+    }
+}
+
 /// Wires between kernel and map: width, kernel's port, map's port, whether the kernel drives it.
-/// `N` is one bit per node.
-const MAP_WIRES: [(&str, &str, &str, bool); 15] = [
-    ("1", "map_known", "known", false),
-    ("8", "map_node", "node", false),
-    ("8", "map_row_node", "row_node", true),
-    ("row_t", "map_row", "row", false),
-    ("8", "map_row_context", "row_context", true),
-    ("row_t", "map_row_context", "row_context", false),
-    ("N", "map_fields", "fields", false),
-    ("N", "map_nullable", "nullable", false),
-    ("8", "map_missing", "missing", true),
-    ("8", "map_missing_last", "missing_last", false),
-    ("1", "map_begin", "begin", true),
-    ("8", "map_after", "after", true),
-    ("slot_t", "map_slot", "slot", false),
-    ("N", "map_slot_clears", "slot_clears", false),
-    ("N", "map_slot_sets", "slot_sets", false),
+const MAP_WIRES: [(Width, &str, &str, bool); 15] = [
+    (Width::Bits(1), "map_known", "known", false),
+    (Width::Bits(8), "map_node", "node", false),
+    (Width::Bits(8), "map_row_node", "row_node", true),
+    (ROW, "map_row", "row", false),
+    (Width::Bits(8), "map_row_context", "row_context", true),
+    (ROW, "map_row_context", "row_context", false),
+    (Width::Nodes, "map_fields", "fields", false),
+    (Width::Nodes, "map_nullable", "nullable", false),
+    (Width::Bits(8), "map_missing", "missing", true),
+    (Width::Bits(8), "map_missing_last", "missing_last", false),
+    (Width::Bits(1), "map_begin", "begin", true),
+    (Width::Bits(8), "map_after", "after", true),
+    (SLOT, "map_slot", "slot", false),
+    (Width::Nodes, "map_slot_clears", "slot_clears", false),
+    (Width::Nodes, "map_slot_sets", "slot_sets", false),
 ];
 
-/// Ports of a parser; each parser has a slice of their wires: direction, width, name. `W` bits of a
-/// transfer.
-const PARSER_PORTS: [(&str, &str, &str); 11] = [
-    ("input", "1", "feed_valid_i"),
-    ("input", "1", "feed_ended_i"),
-    ("output", "1", "feed_advance_o"),
-    ("input", "W", "feed_data_i"),
-    ("output", "1", "done_o"),
-    ("output", "1", "starved_o"),
-    ("output", "1", "blocked_o"),
-    ("output", "1", "fault_o"),
-    ("output", "fault_e", "fault_code_o"),
-    ("output", "64", "fault_position_o"),
-    ("output", "32", "rows_o"),
+/// Ports of a parser; each parser has a slice of their wires: direction, width, name.
+const PARSER_PORTS: [(&str, Width, &str); 11] = [
+    ("input", Width::Bits(1), "feed_valid_i"),
+    ("input", Width::Bits(1), "feed_ended_i"),
+    ("output", Width::Bits(1), "feed_advance_o"),
+    ("input", Width::Transfer, "feed_data_i"),
+    ("output", Width::Bits(1), "done_o"),
+    ("output", Width::Bits(1), "starved_o"),
+    ("output", Width::Bits(1), "blocked_o"),
+    ("output", Width::Bits(1), "fault_o"),
+    ("output", FAULT, "fault_code_o"),
+    ("output", Width::Bits(64), "fault_position_o"),
+    ("output", Width::Bits(32), "rows_o"),
 ];
 
 /// Of these, the outputs that only the host reads: name, and the register.
@@ -55,64 +100,50 @@ const ANSWERS: [(&str, &str); 3] = [
     ("rows_o", "input_rows"),
 ];
 
-/// Between registers and device: width (`P` parsers'), wire, port of the registers, port of the
+/// Between registers and device: width, wire, port of the registers, port of the
 /// device.
-const REGISTER_WIRES: [(&str, &str, &str, &str); 13] = [
-    ("1", "start", "start_o", "start_i"),
-    ("64P", "address", "input_address_o", "address_i"),
-    ("32P", "length", "input_length_o", "length_i"),
-    ("1", "set", "buffer_set_o", "set_i"),
-    ("11", "set_index", "buffer_index_o", "set_index_i"),
-    ("3", "set_word", "buffer_word_o", "set_word_i"),
-    ("32", "set_value", "buffer_value_o", "set_value_i"),
-    ("1", "busy", "busy_i", "busy_o"),
-    ("1", "ended", "done_i", "ended_o"),
-    ("1", "error", "error_i", "error_o"),
-    ("8", "error_code", "error_code_i", "error_code_o"),
-    ("1", "no_input", "starved_i", "no_input_o"),
-    ("1", "no_room", "blocked_i", "no_room_o"),
+const REGISTER_WIRES: [(Width, &str, &str, &str); 13] = [
+    (Width::Bits(1), "start", "start_o", "start_i"),
+    (Width::PerParser(64), "address", "input_address_o", "address_i"),
+    (Width::PerParser(32), "length", "input_length_o", "length_i"),
+    (Width::Bits(1), "set", "buffer_set_o", "set_i"),
+    (Width::Bits(11), "set_index", "buffer_index_o", "set_index_i"),
+    (Width::Bits(3), "set_word", "buffer_word_o", "set_word_i"),
+    (Width::Bits(32), "set_value", "buffer_value_o", "set_value_i"),
+    (Width::Bits(1), "busy", "busy_i", "busy_o"),
+    (Width::Bits(1), "ended", "done_i", "ended_o"),
+    (Width::Bits(1), "error", "error_i", "error_o"),
+    (Width::Bits(8), "error_code", "error_code_i", "error_code_o"),
+    (Width::Bits(1), "no_input", "starved_i", "no_input_o"),
+    (Width::Bits(1), "no_room", "blocked_i", "no_room_o"),
 ];
 
-/// From a parser to its writers: `L` bits of the values of a step.
-const OP_PORTS: [(&str, &str, &str); 4] = [
-    ("output", "1", "op_valid_o"),
-    ("input", "1", "op_ready_i"),
-    ("output", "op_t", "op_o"),
-    ("output", "L", "op_data_o"),
+/// From a parser to its writers.
+const OP_PORTS: [(&str, Width, &str); 4] = [
+    ("output", Width::Bits(1), "op_valid_o"),
+    ("input", Width::Bits(1), "op_ready_i"),
+    ("output", OP, "op_o"),
+    ("output", Width::Values, "op_data_o"),
 ];
 
-/// From a set of writers to the device: `5B` bits of five beats.
-const WRITER_PORTS: [(&str, &str, &str); 6] = [
-    ("output", "1", "flushed_o"),
-    ("output", "5", "beat_valid_o"),
-    ("input", "5", "beat_ready_i"),
-    ("output", "40", "beat_buffer_o"),
-    ("output", "160", "beat_number_o"),
-    ("output", "5B", "beat_data_o"),
+/// From a set of writers to the device.
+const WRITER_PORTS: [(&str, Width, &str); 6] = [
+    ("output", Width::Bits(1), "flushed_o"),
+    ("output", Width::Bits(5), "beat_valid_o"),
+    ("input", Width::Bits(5), "beat_ready_i"),
+    ("output", Width::Bits(40), "beat_buffer_o"),
+    ("output", Width::Bits(160), "beat_number_o"),
+    ("output", Width::Beats(5), "beat_data_o"),
 ];
 
 /// Inputs shared by all parsers; after the first, the ones that the host sets, with the register.
-const SHARED: [(&str, &str); 4] =
-    [("1", "clr"), ("1", "unknown_refused"), ("32", "record_bytes_max"), ("16", "depth_max")];
+const SHARED: [(Width, &str); 4] = [
+    (Width::Bits(1), "clr"),
+    (Width::Bits(1), "unknown_refused"),
+    (Width::Bits(32), "record_bytes_max"),
+    (Width::Bits(16), "depth_max"),
+];
 const SETTINGS: [&str; 3] = ["refuse_unknown", "record_bytes_max", "depth_max"];
-
-/// Bits of a signal, from the first column of the tables above.
-fn bits(width: &str, shape: Shape) -> usize {
-    match width {
-        "W" => shape.width * 8,
-        "64P" => shape.parsers * 64,
-        "32P" => shape.parsers * 32,
-        "L" => shape.lanes() * 64,
-        "5B" => shape.beat_bytes() * 40,
-        "fault_e" => 8,
-        // A packed struct: one element of its array.
-        "op_t" => 1,
-        number => number.parse().unwrap_or_else(|_| {
-            debug_assert!(false, "a table of ports has a width {number:?}");
-            1
-        }),
-    }
-}
 
 fn range(bits: usize) -> String {
     if bits == 1 { String::new() } else { format!("[{}:0] ", bits - 1) }
@@ -134,15 +165,10 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
          module {name}_parser\n  import as_json_pkg::*;\n(\n    input  logic clk_i,\n    input  logic rst_ni"
     );
     for (width, port) in SHARED {
-        let _ = write!(out, ",\n    input  logic {}{port}_i", range(bits(width, shape)));
+        let _ = write!(out, ",\n    input  logic {}{port}_i", range(width.bits(layout, shape)));
     }
     for (way, width, port) in PARSER_PORTS.into_iter().chain(OP_PORTS) {
-        let kind = if width.ends_with("_e") || width.ends_with("_t") {
-            width.to_owned()
-        } else {
-            format!("logic {}", range(bits(width, shape)))
-        };
-        let _ = write!(out, ",\n    {way:<6} {} {port}", kind.trim_end());
+        let _ = write!(out, ",\n    {way:<6} {} {port}", width.declared(layout, shape));
     }
     let _ = write!(
         out,
@@ -155,11 +181,7 @@ pub(super) fn parser(layout: &Layout, name: &str, shape: Shape) -> String {
         w - 1
     );
     for (width, wire, _, driven) in MAP_WIRES {
-        let kind = match width {
-            "N" => format!("logic [{}:0]", nodes - 1),
-            "row_t" | "slot_t" => width.to_owned(),
-            number => format!("logic {}", range(bits(number, shape))).trim_end().to_owned(),
-        };
+        let kind = width.declared(layout, shape);
         let _ = writeln!(out, "  {kind} {wire}_{};", if driven { "asked" } else { "said" });
     }
     let _ = write!(
@@ -247,18 +269,18 @@ pub(super) fn top(
     }
     out.push_str("\n);\n\n");
     for (width, wire) in SHARED {
-        let _ = writeln!(out, "  logic {}{wire};", range(bits(width, shape)));
+        let _ = writeln!(out, "  logic {}{wire};", range(width.bits(layout, shape)));
     }
     out.push_str("  logic flush;\n");
     for (width, wire, _, _) in REGISTER_WIRES {
-        let _ = writeln!(out, "  logic {}{wire};", range(bits(width, shape)));
+        let _ = writeln!(out, "  logic {}{wire};", range(width.bits(layout, shape)));
     }
     let sets = choice.sets(shape);
     let of_parsers = PARSER_PORTS.into_iter().chain(OP_PORTS).map(|port| (port, parsers));
     for ((_, width, port), many) in of_parsers.chain(WRITER_PORTS.map(|port| (port, sets))) {
-        let (wire, last) = (wire(port), bits(width, shape) * many - 1);
+        let (wire, last) = (wire(port), width.bits(layout, shape) * many - 1);
         let _ = match width {
-            "op_t" => writeln!(out, "  as_json_pkg::op_t [{last}:0] {wire};"),
+            Width::Type("op_t", _) => writeln!(out, "  as_json_pkg::op_t [{last}:0] {wire};"),
             _ => writeln!(out, "  logic [{last}:0] {wire};"),
         };
     }
@@ -274,9 +296,9 @@ pub(super) fn top(
     }
     for (_, width, port) in PARSER_PORTS.into_iter().chain(OP_PORTS) {
         let _ = match width {
-            "fault_e" => write!(out, ",\n        .{port}(code)"),
-            "op_t" => write!(out, ",\n        .{port}(op[p])"),
-            _ => write!(out, ",\n        {}", slice(port, "p", bits(width, shape))),
+            Width::Type("fault_e", _) => write!(out, ",\n        .{port}(code)"),
+            Width::Type("op_t", _) => write!(out, ",\n        .{port}(op[p])"),
+            _ => write!(out, ",\n        {}", slice(port, "p", width.bits(layout, shape))),
         };
     }
     out.push_str("\n    );\n  end\n\n");
@@ -380,12 +402,12 @@ fn writers(layout: &Layout, shape: Shape, sets: usize, out: &mut String) {
     for (way, width, port) in OP_PORTS {
         let port = format!("{}_{}", wire(port), if way == "input" { "o" } else { "i" });
         let _ = match width {
-            "op_t" => write!(out, ",\n        .{port}(op[s*{each}+:{each}])"),
-            _ => write!(out, ",\n        {}", slice(&port, "s", bits(width, shape) * each)),
+            Width::Type("op_t", _) => write!(out, ",\n        .{port}(op[s*{each}+:{each}])"),
+            _ => write!(out, ",\n        {}", slice(&port, "s", width.bits(layout, shape) * each)),
         };
     }
     for (_, width, port) in WRITER_PORTS {
-        let _ = write!(out, ",\n        {}", slice(port, "s", bits(width, shape)));
+        let _ = write!(out, ",\n        {}", slice(port, "s", width.bits(layout, shape)));
     }
     out.push_str("\n    );\n  end\n\n");
 }
