@@ -102,8 +102,8 @@ struct Key {
     node: Node,
     /// Where it appeared first.
     first: Place,
-    /// Whether its text needs no escapes.
-    plain: bool,
+    /// The name in quotes and with a colon; empty if it would need escapes.
+    quoted: Box<[u8]>,
     /// Number of objects with this key, and the index of the last one.
     present: u64,
     last: u64,
@@ -122,12 +122,20 @@ impl Node {
         self.scalar(Kind::Bool);
     }
 
+    // Numbers and strings, most values, mostly have the kind of those before.
+
     pub(super) fn number(&mut self, number: Number) {
-        self.scalar(Kind::Number(number));
+        match &mut self.kind {
+            Kind::Number(one) => *one = one.join(number),
+            _ => self.scalar(Kind::Number(number)),
+        }
     }
 
     pub(super) fn text(&mut self, text: Text) {
-        self.scalar(Kind::Text(text));
+        match &mut self.kind {
+            Kind::Text(one) => *one = one.join(text),
+            _ => self.scalar(Kind::Text(text)),
+        }
     }
 
     /// Whether strings at this place can still be dates or timestamps.
@@ -188,11 +196,11 @@ impl Node {
         }
     }
 
-    /// The text of the key that is expected next in the object, if it has no escapes.
+    /// The key that is expected next in the object, in quotes and with its colon; empty if it
+    /// would need escapes.
     pub(super) fn expected(&self) -> Option<&[u8]> {
         let Kind::Object(object) = &self.kind else { return None };
-        let key = object.fields.get(object.next)?;
-        key.plain.then_some(key.name.as_bytes())
+        object.fields.get(object.next).map(|key| &*key.quoted)
     }
 
     /// Notes that key; returns the node of its value.
@@ -406,9 +414,12 @@ impl Key {
     }
 }
 
-/// Whether the text of a string is the string itself.
-fn is_plain(text: &str) -> bool {
-    !text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+/// A key as it stands in an object without white space; empty if it needs escapes.
+fn quoted(name: &str) -> Box<[u8]> {
+    if name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        return Box::default();
+    }
+    format!("\"{name}\":").into_bytes().into()
 }
 
 impl Object {
@@ -427,8 +438,8 @@ impl Object {
         if place == self.fields.len() {
             *created += 1;
             let node = Node::default();
-            let plain = is_plain(name);
-            let key = Key { name: name.into(), node, first, plain, present: 0, last: 0 };
+            let quoted = quoted(name);
+            let key = Key { name: name.into(), node, first, quoted, present: 0, last: 0 };
             self.fields.push(key);
             self.places.insert(name.into(), place);
         }
@@ -478,8 +489,8 @@ impl Object {
                 room.fields_left = room.fields_left.saturating_sub(1);
                 self.places.insert(key.name.clone(), place);
                 let (name, first) = (key.name, key.first);
-                let (node, plain) = (Node::default(), key.plain);
-                self.fields.push(Key { name, node, first, plain, present: 0, last: 0 });
+                let (node, quoted) = (Node::default(), key.quoted);
+                self.fields.push(Key { name, node, first, quoted, present: 0, last: 0 });
             }
             self.next = place + 1;
             let known = &mut self.fields[place];

@@ -79,10 +79,10 @@ pub(super) struct Reader<'a> {
     pub(super) fields_left: usize,
 }
 
-/// A string between its quotes.
+/// A string between its quotes, which is UTF-8.
 #[derive(Clone, Copy)]
 struct Str<'a> {
-    text: &'a str,
+    text: &'a [u8],
     escapes: bool,
     /// Whether it contains half a surrogate pair, which is not valid Unicode.
     lone: bool,
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
             // A string column cannot hold it; JSON text can.
             node.json();
         } else if self.rules.timestamps && !string.escapes && node.may_be_time() {
-            node.text(times(string.text.as_bytes()));
+            node.text(times(string.text));
         } else {
             node.text(Text::default());
         }
@@ -327,11 +327,10 @@ impl<'a> Reader<'a> {
     /// node of its value.
     fn expected_key<'n>(&mut self, node: &'n mut Node) -> Option<&'n mut Node> {
         let key = node.expected()?;
-        let rest = self.bytes.get(self.at + 1..)?.strip_prefix(key)?;
-        if !rest.starts_with(b"\":") {
+        if key.is_empty() || !starts_with(self.bytes.get(self.at..)?, key) {
             return None;
         }
-        self.at = self.bytes.len() - rest.len() + 2;
+        self.at += key.len();
         self.space();
         node.take_expected()
     }
@@ -339,10 +338,10 @@ impl<'a> Reader<'a> {
     /// Reads the string whose opening quote is here.
     fn string(&mut self) -> Read<Str<'a>> {
         let start = self.at + 1;
-        let (mut escapes, mut lone) = (false, false);
+        let (mut escapes, mut lone, mut high) = (false, false, 0);
         self.at = start;
         loop {
-            self.at += plain_bytes(&self.bytes[self.at..]);
+            self.at += plain_bytes(&self.bytes[self.at..], &mut high);
             match self.peek() {
                 None => return self.fault("'\"'"),
                 Some(b'"') => break,
@@ -354,18 +353,21 @@ impl<'a> Reader<'a> {
                     let kind = ErrorKind::ControlCharacter;
                     return Err(Fault { kind, at: self.at, expected: "an escape" });
                 }
-                Some(_) => self.at += 1,
+                Some(byte) => {
+                    high |= u64::from(byte);
+                    self.at += 1;
+                }
             }
         }
-        let raw = &self.bytes[start..self.at];
+        let text = &self.bytes[start..self.at];
         self.at += 1;
-        match std::str::from_utf8(raw) {
-            Ok(text) => Ok(Str { text, escapes, lone }),
-            Err(error) => {
-                let at = start + error.valid_up_to();
-                Err(Fault { kind: ErrorKind::InvalidUtf8, at, expected: "UTF-8" })
-            }
+        if high & HIGH != 0
+            && let Err(error) = std::str::from_utf8(text)
+        {
+            let at = start + error.valid_up_to();
+            return Err(Fault { kind: ErrorKind::InvalidUtf8, at, expected: "UTF-8" });
         }
+        Ok(Str { text, escapes, lone })
     }
 
     /// Skips an escape; returns whether it is half a surrogate pair.
@@ -394,11 +396,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = ONES << 7;
+
+/// Whether a text starts with another one. Faster than that of slices for keys, which are short.
+fn starts_with(text: &[u8], start: &[u8]) -> bool {
+    let Some(text) = text.get(..start.len()) else { return false };
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
+    let (Some(one), Some(other)) = (text.last_chunk(), start.last_chunk()) else {
+        return text.iter().zip(start).all(|(one, other)| one == other);
+    };
+    let (ones, others) = (text.as_chunks().0.iter(), start.as_chunks().0);
+    word(one) == word(other) && ones.zip(others).all(|(one, other)| word(one) == word(other))
+}
+
 /// The number of bytes before the first that ends or interrupts a string: a quote, a backslash or a
-/// control character. It looks at eight at once, and may stop up to seven early at the end.
-fn plain_bytes(text: &[u8]) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
+/// control character. It looks at eight at once, and may stop up to seven early at the end. `high`
+/// is joined with these bytes, and maybe some after them.
+fn plain_bytes(text: &[u8], high: &mut u64) -> usize {
     let mut at = 0;
     while let Some(bytes) = text[at..].first_chunk::<8>() {
         let word = u64::from_le_bytes(*bytes);
@@ -409,8 +424,11 @@ fn plain_bytes(text: &[u8]) -> usize {
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
         let ends = zero(quote) | zero(backslash) | control;
         if ends != 0 {
+            // What is before the lowest bit that is set.
+            *high |= word & (ends & ends.wrapping_neg()).wrapping_sub(1);
             return at + (ends.trailing_zeros() / 8) as usize;
         }
+        *high |= word;
         at += 8;
     }
     at
@@ -425,13 +443,15 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
 impl<'a> Str<'a> {
     /// The unescaped text; the escapes are known to be valid.
     fn unescaped(&self) -> Cow<'a, str> {
+        let bytes = self.text;
+        // It was validated.
+        let whole = std::str::from_utf8(bytes).unwrap_or_default();
         if !self.escapes {
-            return Cow::Borrowed(self.text);
+            return Cow::Borrowed(whole);
         }
-        let bytes = self.text.as_bytes();
         let mut text = String::with_capacity(bytes.len());
         let mut at = 0;
-        while let Some(run) = self.text.get(at..) {
+        while let Some(run) = whole.get(at..) {
             let Some(plain) = run.find('\\') else {
                 text.push_str(run);
                 break;

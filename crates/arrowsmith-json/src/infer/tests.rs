@@ -341,6 +341,43 @@ fn what_is_no_json_is_an_error_or_passed_over() {
 }
 
 #[test]
+fn invalid_utf8_is_found_wherever_it_is_in_a_string() {
+    for length in 1..40 {
+        for at in 0..length {
+            let mut text = format!("{{\"a\":\"{}\"}}\n", "x".repeat(length)).into_bytes();
+            text[6 + at] = 0xFF;
+            let chunk = Chunk::new(&text, Framing::Lines);
+            let error = Inferrer::new(InferOptions::default()).observe(&chunk).unwrap_err();
+            let error = error.as_data().unwrap();
+            assert_eq!(
+                (error.kind, error.position.offset),
+                (ErrorKind::InvalidUtf8, 6 + at as u64)
+            );
+            let letters: String = (0..length).map(|i| if i == at { 'é' } else { 'x' }).collect();
+            assert_eq!(column(&[&format!("\"{letters}\"")]), "utf8");
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_nearly_the_expected_ones_are_other_keys() {
+    let name = "a_key_of_more_than_eight_bytes";
+    for length in 1..name.len() {
+        let key = &name[..length];
+        for at in 0..length {
+            let mut other = key.to_owned();
+            other.replace_range(at..=at, "#");
+            let found = infer(&format!("{{\"{key}\":1}}\n{{\"{other}\":true}}\n{{\"{key}\":2}}\n"));
+            assert_eq!(found, format!("{key}: int64, \"{other}\": bool"));
+        }
+        let found = infer(&format!("{{\"{key}\":1}}\n{{\"{key} \":true}}\n{{ \"{key}\" : 1.5}}\n"));
+        assert_eq!(found, format!("{key}: float64, \"{key} \": bool"));
+    }
+    let error = Chunk::new(b"{\"abc\":1}\n{\"abc\"", Framing::Lines);
+    assert!(Inferrer::new(InferOptions::default()).observe(&error).is_err());
+}
+
+#[test]
 fn errors_name_the_record() {
     for (framing, text) in [(Framing::Lines, "{}\n\n{}\n{]\n"), (Framing::Array, "{},{},{]")] {
         let mut chunk = Chunk::new(text.as_bytes(), framing);
