@@ -12,6 +12,7 @@ use std::time::Duration;
 use arrowsmith::options::Group;
 use arrowsmith_core::duration;
 use arrowsmith_load::Target;
+use arrowsmith_sink::folder::Partition;
 use arrowsmith_sink::parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::{Args, Parser, Subcommand};
@@ -161,6 +162,47 @@ pub struct OutputArgs {
     /// Sync the file to disk before returning
     #[arg(long)]
     pub fsync: bool,
+
+    #[command(flatten)]
+    pub folder: FolderArgs,
+}
+
+/// Options of an output of several files: OUT is then a folder, as it is if it ends in `/`.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Folders of files")]
+pub struct FolderArgs {
+    /// Write a folder NAME=VALUE for each value of these columns, or of the year, month, day or
+    /// hour of one: `country,day(ts)`. OUT is a folder
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub partition_by: Vec<Partition>,
+
+    /// Start another file after N rows. OUT is a folder
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub rows_per_file: Option<u64>,
+
+    /// Start another file after this many bytes, at the end of a batch or of Parquet's row group.
+    /// OUT is a folder
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub bytes_per_file: Option<u64>,
+
+    /// Add files to a folder that has some already
+    #[arg(long)]
+    pub append: bool,
+
+    /// Maximum number of folders NAME=VALUE [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub partitions_max: Option<u32>,
+}
+
+impl FolderArgs {
+    /// Whether one of these options makes the output a folder.
+    pub fn are_given(&self) -> bool {
+        !self.partition_by.is_empty()
+            || self.rows_per_file.is_some()
+            || self.bytes_per_file.is_some()
+            || self.append
+            || self.partitions_max.is_some()
+    }
 }
 
 /// Print the schema of the input

@@ -23,6 +23,26 @@ pub trait Sink: Send {
     /// represent. After an error the sink can only be dropped, which removes its file.
     fn write(&mut self, batch: &RecordBatch) -> Result<()>;
 
+    /// Bytes of the file so far, by which its size can be limited: the same for the same batches,
+    /// whatever the number of threads.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    fn bytes(&mut self) -> Result<u64>;
+
+    /// Arrow data that is held in memory until more of it can be written, in bytes.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Writes what is held: a format that writes groups of rows ends one.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    fn release(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes what is left, and gives the file its name. A sink that is dropped without this call
     /// leaves no file.
     ///

@@ -28,5 +28,6 @@ mod thrift;
 mod writer;
 
 pub use options::{Choice, Codec, Encoding, Options, PageVersion};
+pub use pool::Workers;
 pub use schema::check;
 pub use writer::{ParquetWriter, Summary};

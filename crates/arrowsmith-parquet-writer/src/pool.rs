@@ -134,35 +134,75 @@ struct Shared {
     progress: Condvar,
 }
 
-/// The threads.
-pub(crate) struct Pool {
+/// Threads that encode, for one file or several that are written at the same time by one thread.
+/// They end with the last writer that uses them.
+#[derive(Clone)]
+pub struct Workers(Arc<Threads>);
+
+struct Threads {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-    /// Of the calling thread.
-    tools: Tools,
+    handles: Vec<JoinHandle<()>>,
 }
 
-impl Pool {
-    /// Starts all threads but the calling one.
-    pub(crate) fn new(options: &Arc<Options>) -> Result<Self> {
+impl Workers {
+    /// Starts all threads but the calling one. The options are those of every file.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an option with an invalid value, [`Error::Io`] if no thread can be
+    /// started.
+    pub fn new(options: Options) -> Result<Self> {
+        options.check()?;
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
         let shared = Arc::new(Shared {
-            options: Arc::clone(options),
+            options: Arc::new(options),
             threads,
             queue: Mutex::default(),
             work: Condvar::new(),
             progress: Condvar::new(),
         });
-        let mut pool = Self { shared, threads: Vec::new(), tools: Tools::default() };
-        for number in 1..threads {
-            let shared = Arc::clone(&pool.shared);
+        let mut threads = Threads { shared, handles: Vec::new() };
+        for number in 1..threads.shared.threads {
+            let shared = Arc::clone(&threads.shared);
             let builder = std::thread::Builder::new().name(format!("parquet-writer-{number}"));
-            pool.threads.push(builder.spawn(move || shared.run())?);
+            threads.handles.push(builder.spawn(move || shared.run())?);
         }
-        Ok(pool)
+        Ok(Self(Arc::new(threads)))
+    }
+
+    /// The options of every file.
+    pub(crate) fn options(&self) -> &Arc<Options> {
+        &self.0.shared.options
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        lock(&self.shared.queue).stop = true;
+        self.shared.work.notify_all();
+        for thread in self.handles.drain(..) {
+            // A panic has been reported as an error.
+            drop(thread.join());
+        }
+    }
+}
+
+/// The threads, as the writer of a file uses them.
+pub(crate) struct Pool {
+    workers: Workers,
+    /// Of the calling thread.
+    tools: Tools,
+}
+
+impl Pool {
+    pub(crate) fn new(workers: Workers) -> Self {
+        Self { workers, tools: Tools::default() }
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.workers.0.shared
     }
 
     /// Queues rows of a column.
@@ -173,7 +213,7 @@ impl Pool {
         rows: Range<usize>,
         bytes: u64,
     ) {
-        lock(&self.shared.queue).backlog += bytes;
+        lock(&self.shared().queue).backlog += bytes;
         self.queue(column, Item::Rows(array, rows, bytes));
     }
 
@@ -188,13 +228,14 @@ impl Pool {
         if !inbox.scheduled {
             inbox.scheduled = true;
             drop(inbox);
-            self.shared.add(Task::Encode(Arc::clone(column)), 0);
+            self.shared().add(Task::Encode(Arc::clone(column)), 0);
         }
     }
 
     /// Works on tasks until the backlog is within its limit.
     pub(crate) fn relieve(&mut self) -> Result<()> {
-        let limit = if self.threads.is_empty() { 0 } else { self.shared.options.backlog_bytes };
+        let shared = self.shared();
+        let limit = if shared.threads == 1 { 0 } else { shared.options.backlog_bytes };
         self.help(|queue| queue.backlog <= limit as u64 && (limit > 0 || queue.tasks.is_empty()))
     }
 
@@ -205,7 +246,8 @@ impl Pool {
 
     /// Works on tasks, or waits for others, until a condition is true.
     fn help(&mut self, done: impl Fn(&Queue) -> bool) -> Result<()> {
-        let mut queue = lock(&self.shared.queue);
+        let shared = Arc::clone(self.shared());
+        let mut queue = lock(&shared.queue);
         loop {
             if queue.failed {
                 let again = || Error::Config("the writer has failed before".to_owned());
@@ -217,25 +259,14 @@ impl Pool {
             queue = match queue.tasks.pop_front() {
                 Some(task) => {
                     drop(queue);
-                    self.shared.task(task, &mut self.tools);
-                    lock(&self.shared.queue)
+                    shared.task(task, &mut self.tools);
+                    lock(&shared.queue)
                 }
                 None => {
-                    let waited = self.shared.progress.wait(queue);
+                    let waited = shared.progress.wait(queue);
                     waited.unwrap_or_else(PoisonError::into_inner)
                 }
             };
-        }
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        lock(&self.shared.queue).stop = true;
-        self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A panic has been reported as an error.
-            drop(thread.join());
         }
     }
 }

@@ -17,7 +17,7 @@ use parquet::file::metadata::{
 use crate::levels::leaf_bytes;
 use crate::number::signed;
 use crate::options::{Options, PageVersion};
-use crate::pool::{Group, Pool};
+use crate::pool::{Group, Pool, Workers};
 use crate::schema::{Plan, failed};
 
 /// The first bytes of a file; they are its last as well.
@@ -85,11 +85,19 @@ impl<W: Write> ParquetWriter<W> {
     /// # Errors
     /// [`Error::Schema`] for a type that Parquet does not have, [`Error::Config`] for an option
     /// with an invalid value, [`Error::Io`] if the sink fails or no thread can be started.
-    pub fn try_new(mut sink: W, schema: SchemaRef, options: Options) -> Result<Self> {
-        options.check()?;
+    pub fn try_new(sink: W, schema: SchemaRef, options: Options) -> Result<Self> {
+        Self::with_workers(sink, schema, Workers::new(options)?)
+    }
+
+    /// Starts a file that is encoded by threads that other files may use, too. If the writer of one
+    /// fails, so do the others.
+    ///
+    /// # Errors
+    /// As [`Self::try_new`].
+    pub fn with_workers(mut sink: W, schema: SchemaRef, workers: Workers) -> Result<Self> {
+        let options = Arc::clone(workers.options());
         let plan = Plan::new(&schema, &options)?;
-        let options = Arc::new(options);
-        let pool = Pool::new(&options)?;
+        let pool = Pool::new(workers);
         sink.write_all(MAGIC)?;
         Ok(Self {
             sink,
@@ -137,6 +145,23 @@ impl<W: Write> ParquetWriter<W> {
         &self.sink
     }
 
+    /// Size of the Arrow data in the row group that is being filled, in bytes. What of it is in
+    /// memory has been encoded, except the last batches.
+    pub fn group_bytes(&self) -> u64 {
+        self.group_bytes
+    }
+
+    /// Bytes of the file so far, with the row groups that have ended.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn bytes(&mut self) -> Result<u64> {
+        while !self.closed.is_empty() {
+            self.write_group()?;
+        }
+        Ok(self.offset)
+    }
+
     /// Ends the row group with the rows that have been written.
     ///
     /// # Errors
@@ -151,9 +176,7 @@ impl<W: Write> ParquetWriter<W> {
     /// As [`Self::write`].
     pub fn close(mut self) -> Result<(Summary, W)> {
         self.end_group()?;
-        while !self.closed.is_empty() {
-            self.write_group()?;
-        }
+        self.bytes()?;
         self.write_footer()?;
         self.sink.flush()?;
         let summary =

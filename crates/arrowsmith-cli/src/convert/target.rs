@@ -2,15 +2,17 @@
 //! What `convert` writes, and where: the name or `--to` selects the sink, and the options have to
 //! suit it.
 
+use std::fs;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_core::{Error, Result};
+use arrowsmith_sink::folder::{FolderOptions, FolderSink};
 use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
 use arrowsmith_sink::json::{JsonOptions, JsonSink};
-use arrowsmith_sink::parquet::{self, ParquetOptions, ParquetSink};
+use arrowsmith_sink::parquet::{self, ParquetOptions, ParquetSink, Workers};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
@@ -21,6 +23,8 @@ pub struct Target<'a> {
     path: &'a Path,
     fsync: bool,
     format: TargetFormat,
+    /// If it is a folder of files.
+    folder: Option<FolderOptions>,
 }
 
 enum TargetFormat {
@@ -32,9 +36,11 @@ enum TargetFormat {
 impl<'a> Target<'a> {
     /// The target of a path and its options; an error if an option does not apply to the format.
     pub fn new(path: &'a Path, args: &OutputArgs) -> Outcome<Self> {
+        let is_folder = is_folder(path, args);
         let to = match args.to {
             Some(to) => to,
             None if path == Path::new("-") => To::Arrows,
+            None if is_folder => by_extension(path).unwrap_or(To::Parquet),
             None => by_extension(path)?,
         };
         let parquet_only = [
@@ -68,13 +74,18 @@ impl<'a> Target<'a> {
             To::Parquet => TargetFormat::Parquet(parquet_options(args)),
             To::Ndjson => TargetFormat::Json(JsonOptions::default()),
         };
-        Ok(Self { path, fsync: args.fsync, format })
+        if is_folder && path == Path::new("-") {
+            let message = "several files cannot be written to standard output";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let folder = is_folder.then(|| folder_options(to, args));
+        Ok(Self { path, fsync: args.fsync, format, folder })
     }
 
     /// Whether what is written has been read by others before the end: a pipe or a device.
     pub fn is_stream(&self) -> bool {
         let is_file = |path: &Path| path.metadata().map_or(true, |metadata| metadata.is_file());
-        self.path == Path::new("-") || !is_file(self.path)
+        self.folder.is_none() && (self.path == Path::new("-") || !is_file(self.path))
     }
 
     /// With this many threads that encode, instead of one per core.
@@ -86,26 +97,86 @@ impl<'a> Target<'a> {
         self
     }
 
-    /// Creates the file.
-    pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink>> {
-        let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
-        interrupt.remove_at_exit(output.temporary_path());
-        Ok(match &self.format {
-            TargetFormat::Ipc(options) => {
-                Box::new(IpcSink::new(output, schema, options).map_err(Failure::output)?)
+    /// Creates the file or folder.
+    pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink + '_>> {
+        let Some(options) = &self.folder else {
+            let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
+            interrupt.remove_at_exit(output.temporary_path());
+            return self.format.sink(output, schema, None).map_err(not_written);
+        };
+        let workers = self.format.workers().map_err(not_written)?;
+        let make = Box::new(move |output, schema: &SchemaRef| {
+            self.format.sink(output, schema, workers.as_ref())
+        });
+        let sink = FolderSink::new(self.path, schema, options.clone(), make);
+        let sink = sink.map_err(not_written)?;
+        let temporary = sink.temporary_path().to_owned();
+        // It no longer exists if the work has just ended.
+        interrupt.at_exit(move || drop(fs::remove_dir_all(temporary)));
+        Ok(Box::new(sink))
+    }
+}
+
+impl TargetFormat {
+    /// Threads that all files of a folder use.
+    fn workers(&self) -> Result<Option<Workers>> {
+        match self {
+            Self::Parquet(options) if options.writer == parquet::Writer::Arrowsmith => {
+                options.workers().map(Some)
             }
-            TargetFormat::Parquet(options) => {
-                let sink = ParquetSink::new(output, schema, options);
-                Box::new(sink.map_err(|error| match error {
-                    // An option does not suit the schema.
-                    Error::Config(message) => Failure::Usage(message),
-                    error => Failure::output(error),
-                })?)
+            _ => Ok(None),
+        }
+    }
+
+    fn sink(
+        &self,
+        output: Output,
+        schema: &SchemaRef,
+        workers: Option<&Workers>,
+    ) -> Result<Box<dyn Sink>> {
+        Ok(match self {
+            Self::Ipc(options) => Box::new(IpcSink::new(output, schema, options)?),
+            Self::Parquet(options) => {
+                Box::new(ParquetSink::with_workers(output, schema, options, workers)?)
             }
-            TargetFormat::Json(options) => {
-                Box::new(JsonSink::new(output, schema, options).map_err(Failure::output)?)
-            }
+            Self::Json(options) => Box::new(JsonSink::new(output, schema, options)?),
         })
+    }
+}
+
+fn not_written(error: Error) -> Failure {
+    match error {
+        // An option does not suit the schema.
+        Error::Config(message) => Failure::Usage(message),
+        error => Failure::output(error),
+    }
+}
+
+/// Whether an output is a folder of files.
+fn is_folder(path: &Path, args: &OutputArgs) -> bool {
+    let ends_in_separator = path.as_os_str().to_string_lossy().ends_with(['/', MAIN_SEPARATOR]);
+    args.folder.are_given() || ends_in_separator || path.is_dir()
+}
+
+fn folder_options(to: To, args: &OutputArgs) -> FolderOptions {
+    let default = FolderOptions::default();
+    let extension = match to {
+        To::Arrow => "arrow",
+        To::Arrows => "arrows",
+        To::Parquet => "parquet",
+        To::Ndjson => "jsonl",
+    };
+    let folder = &args.folder;
+    let partitions_max = folder.partitions_max.and_then(|max| usize::try_from(max).ok());
+    FolderOptions {
+        partition_by: folder.partition_by.clone(),
+        rows_per_file: folder.rows_per_file,
+        bytes_per_file: folder.bytes_per_file,
+        extension: extension.to_owned(),
+        append: folder.append,
+        partitions_max: partitions_max.unwrap_or(default.partitions_max),
+        fsync: args.fsync,
+        ..default
     }
 }
 

@@ -123,6 +123,11 @@ impl Output {
         &self.path
     }
 
+    /// The number of bytes written so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// The temporary path that is used until [`Output::commit`], if any: a signal handler that ends
     /// the process has to remove it.
     pub fn temporary_path(&self) -> Option<&Path> {

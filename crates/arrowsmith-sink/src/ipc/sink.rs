@@ -93,6 +93,10 @@ impl Sink for IpcSink {
         Ok(())
     }
 
+    fn bytes(&mut self) -> Result<u64> {
+        Ok(self.writer.output().bytes())
+    }
+
     fn finish(self: Box<Self>) -> Result<SinkSummary> {
         let path = self.writer.output().path().to_owned();
         let output = match self.writer {

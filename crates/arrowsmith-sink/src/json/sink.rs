@@ -74,6 +74,10 @@ impl Sink for JsonSink {
         Ok(())
     }
 
+    fn bytes(&mut self) -> Result<u64> {
+        Ok(self.writer.get_ref().bytes())
+    }
+
     fn finish(mut self: Box<Self>) -> Result<SinkSummary> {
         let path = self.writer.get_ref().path().to_owned();
         self.writer.finish().map_err(|error| name_file(error, &path))?;

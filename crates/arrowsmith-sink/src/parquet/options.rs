@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use arrowsmith_core::{Error, Result};
-pub use arrowsmith_parquet_writer::{Choice, Codec};
+pub use arrowsmith_parquet_writer::{Choice, Codec, Workers};
 
 /// Maximum number of threads of a file; more would have nothing to do.
 const THREADS_MAX: usize = 256;
@@ -71,8 +71,17 @@ impl Default for ParquetOptions {
 }
 
 impl ParquetOptions {
+    /// Starts the threads of [`Writer::Arrowsmith`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] for an option with an invalid value, [`Error::Io`] if no thread can be
+    /// started.
+    pub fn workers(&self) -> Result<Workers> {
+        Workers::new(self.writer())
+    }
+
     /// The options of `arrowsmith-parquet-writer`.
-    pub(super) fn writer(&self) -> arrowsmith_parquet_writer::Options {
+    fn writer(&self) -> arrowsmith_parquet_writer::Options {
         arrowsmith_parquet_writer::Options {
             codec: self.codec,
             row_group_rows: self.row_group_rows,

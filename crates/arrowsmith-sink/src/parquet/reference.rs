@@ -55,6 +55,21 @@ impl<W: Write + Send> Reference<W> {
         Ok(())
     }
 
+    /// Bytes of the row groups that have ended.
+    pub(super) fn bytes(&self) -> u64 {
+        self.writer.bytes_written() as u64
+    }
+
+    /// Size of the encoded row group that is being filled, in bytes.
+    pub(super) fn group_bytes(&self) -> u64 {
+        self.writer.in_progress_size() as u64
+    }
+
+    /// Ends the row group.
+    pub(super) fn end_row_group(&mut self) -> Result<()> {
+        self.writer.flush().map_err(plain)
+    }
+
     /// Writes the footer; returns the output.
     pub(super) fn finish(self) -> Result<W> {
         self.writer.into_inner().map_err(plain)

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
-use arrowsmith_parquet_writer::ParquetWriter;
+use arrowsmith_parquet_writer::{ParquetWriter, Workers};
 
 use super::fields::Written;
 use super::options::{ParquetOptions, Writer};
@@ -34,13 +34,31 @@ impl<W: Write + Send> ParquetStream<W> {
     /// [`Error::Io`] if it cannot be written, [`Error::Schema`] for a type that Parquet does not
     /// have, [`Error::Config`] for an option with an invalid value, as row groups of 0 rows.
     pub fn new(output: W, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
+        Self::with_workers(output, schema, options, None)
+    }
+
+    /// Starts the file, with threads that other files may use, too: those of
+    /// [`ParquetOptions::workers`] for the same options.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    pub fn with_workers(
+        output: W,
+        schema: &SchemaRef,
+        options: &ParquetOptions,
+        workers: Option<&Workers>,
+    ) -> Result<Self> {
         let written = Written::new(schema)?;
         let schema = written.schema();
         // The `parquet` crate panics at some of these types.
         arrowsmith_parquet_writer::check(&schema)?;
         let writer = match options.writer {
             Writer::Arrowsmith => {
-                let writer = ParquetWriter::try_new(output, schema, options.writer())?;
+                let workers = match workers {
+                    Some(workers) => workers.clone(),
+                    None => options.workers()?,
+                };
+                let writer = ParquetWriter::with_workers(output, schema, workers)?;
                 Inner::Arrowsmith(Box::new(writer))
             }
             Writer::Reference => {
@@ -74,6 +92,36 @@ impl<W: Write + Send> ParquetStream<W> {
         }
     }
 
+    /// Bytes of the file so far, with the row groups that have ended.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    pub fn bytes(&mut self) -> Result<u64> {
+        match &mut self.writer {
+            Inner::Arrowsmith(writer) => writer.bytes(),
+            Inner::Reference(writer) => Ok(writer.bytes()),
+        }
+    }
+
+    /// Size of the data in the row group that is being filled, in bytes.
+    pub fn group_bytes(&self) -> u64 {
+        match &self.writer {
+            Inner::Arrowsmith(writer) => writer.group_bytes(),
+            Inner::Reference(writer) => writer.group_bytes(),
+        }
+    }
+
+    /// Ends the row group with the rows that have been written.
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    pub fn end_row_group(&mut self) -> Result<()> {
+        match &mut self.writer {
+            Inner::Arrowsmith(writer) => writer.end_row_group(),
+            Inner::Reference(writer) => writer.end_row_group(),
+        }
+    }
+
     /// The output, to look at.
     pub fn output(&self) -> &W {
         match &self.writer {
@@ -95,8 +143,21 @@ impl ParquetSink {
     /// # Errors
     /// As [`ParquetStream::new`]; I/O errors name the file.
     pub fn new(output: Output, schema: &SchemaRef, options: &ParquetOptions) -> Result<Self> {
+        Self::with_workers(output, schema, options, None)
+    }
+
+    /// Starts the file, see [`ParquetStream::with_workers`].
+    ///
+    /// # Errors
+    /// As [`ParquetSink::new`].
+    pub fn with_workers(
+        output: Output,
+        schema: &SchemaRef,
+        options: &ParquetOptions,
+        workers: Option<&Workers>,
+    ) -> Result<Self> {
         let path = output.path().to_owned();
-        let stream = ParquetStream::new(output, schema, options);
+        let stream = ParquetStream::with_workers(output, schema, options, workers);
         let stream = stream.map_err(|error| name_file(error, &path))?;
         Ok(Self { stream, summary: SinkSummary::default() })
     }
@@ -108,6 +169,20 @@ impl Sink for ParquetSink {
         written.map_err(|error| name_file(error, self.stream.output().path()))?;
         self.summary.count(batch);
         Ok(())
+    }
+
+    fn bytes(&mut self) -> Result<u64> {
+        let bytes = self.stream.bytes();
+        bytes.map_err(|error| name_file(error, self.stream.output().path()))
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.stream.group_bytes()
+    }
+
+    fn release(&mut self) -> Result<()> {
+        let ended = self.stream.end_row_group();
+        ended.map_err(|error| name_file(error, self.stream.output().path()))
     }
 
     fn finish(self: Box<Self>) -> Result<SinkSummary> {

@@ -114,3 +114,72 @@ fn folders_that_are_no_table_are_refused() {
     }
     convert(&folder, &["mixed", "--format", "json"], "x.arrow");
 }
+
+/// Names of all files below a folder, sorted.
+fn files(folder: &Folder, root: &str) -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.path(root)]);
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder.path(root)).unwrap().display().to_string();
+                found.push(name.replace(std::path::MAIN_SEPARATOR, "/"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_partitioned_folder_is_read_back_as_it_was() {
+    let folder = Folder::new();
+    logs(&folder);
+    // The schema grows at the last year, so what was written of the first two is started again.
+    let by = ["--partition-by", "year,level"];
+    convert(&folder, &[&["year=2022", "year=2023", "year=2024"], &by[..]].concat(), "table");
+    let expected: Vec<String> = (2022..2025)
+        .flat_map(|year| ["error", "info"].map(|level| (year, level)))
+        .map(|(year, level)| format!("year={year}/level={level}/part-00000.parquet"))
+        .collect();
+    assert_eq!(files(&folder, "table"), expected);
+    assert!(folder.names().iter().all(|name| !name.ends_with(".tmp")), "{:?}", folder.names());
+
+    let ran = convert(&folder, &["table", "--where", "level = 'error'"], "errors.arrow");
+    assert!(ran.stderr.starts_with("180 rows; "), "{}", ran.stderr);
+    convert(&folder, &["table"], "back.arrow");
+    let back = whole(&read_file(&folder, "back.arrow"));
+    assert_eq!(back.num_rows(), 18_000);
+    assert_eq!(years(&back), [2022, 2023, 2024]);
+    let late = back.column_by_name("late").unwrap();
+    assert_eq!(late.len() - late.null_count(), 1);
+
+    let again = folder.run(&["convert", "year=2022", "-o", "table", "--partition-by", "year"]);
+    again.assert_status(1);
+    assert!(again.stderr.contains("not empty"), "{}", again.stderr);
+    let args = [&["year=2022", "--append"], &by[..]].concat();
+    convert(&folder, &args, "table");
+    assert_eq!(files(&folder, "table").len(), 8);
+    convert(&folder, &["table"], "more.arrow");
+    assert_eq!(whole(&read_file(&folder, "more.arrow")).num_rows(), 24_000);
+}
+
+#[test]
+fn files_have_a_size() {
+    let folder = Folder::new();
+    logs(&folder);
+    convert(&folder, &["year=2022", "--rows-per-file", "2500", "--to", "arrow"], "parts/");
+    let names = ["part-00000.arrow", "part-00001.arrow", "part-00002.arrow"];
+    assert_eq!(files(&folder, "parts"), names);
+    let rows = names.map(|name| whole(&read_file(&folder, &format!("parts/{name}"))).num_rows());
+    assert_eq!(rows, [2500, 2500, 1000]);
+    let ran = folder.run(&["convert", "year=2022", "-o", "-", "--rows-per-file", "1"]);
+    ran.assert_status(2);
+    assert!(ran.stderr.contains("standard output"), "{}", ran.stderr);
+    let ran = folder.run(&["convert", "year=2022", "-o", "x", "--partition-by", "day(id)"]);
+    ran.assert_status(1);
+    assert!(ran.stderr.contains("needs a date or a timestamp"), "{}", ran.stderr);
+    assert!(!folder.path("x").exists());
+}

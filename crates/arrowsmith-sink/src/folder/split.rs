@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Partitioner`]: which rows of a batch belong to which folder.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, UInt32Array};
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{Schema, SchemaRef};
+use arrow_select::take::take_record_batch;
+use arrowsmith_core::{Error, Result};
+
+use super::FolderOptions;
+use super::partition::Partition;
+
+/// Rows of one folder, without the columns that its name has.
+pub(super) struct Share {
+    /// The number of the folder.
+    pub(super) folder: usize,
+    pub(super) batch: RecordBatch,
+}
+
+/// Distributes rows over folders, which are numbered in the order in which they appear.
+pub(super) struct Partitioner {
+    /// What the folders are named after, and the positions of the columns.
+    levels: Vec<(Partition, usize)>,
+    /// Columns of the files.
+    kept: Vec<usize>,
+    schema: SchemaRef,
+    converter: RowConverter,
+    numbers: HashMap<Box<[u8]>, usize>,
+    paths: Vec<PathBuf>,
+    folders_max: usize,
+}
+
+impl Partitioner {
+    pub(super) fn new(schema: &SchemaRef, options: &FolderOptions) -> Result<Self> {
+        let mut levels: Vec<(Partition, usize)> = Vec::new();
+        let mut fields = Vec::new();
+        for partition in &options.partition_by {
+            let (at, field) = schema.column_with_name(partition.column()).ok_or_else(|| {
+                Error::schema(partition.column(), "there is no such column to partition by")
+            })?;
+            partition.check(field.data_type())?;
+            if levels.iter().any(|(other, _)| other.name() == partition.name()) {
+                return Err(Error::schema(partition.column(), "is a partition already"));
+            }
+            let empty = arrow_array::new_empty_array(field.data_type());
+            let data_type = partition.keys(&empty)?.data_type().clone();
+            fields.push(SortField::new(data_type));
+            levels.push((partition.clone(), at));
+        }
+        let in_name = |at: usize| levels.iter().any(|(level, of)| *of == at && level.is_whole());
+        let kept: Vec<usize> = (0..schema.fields().len()).filter(|at| !in_name(*at)).collect();
+        if kept.is_empty() && !levels.is_empty() {
+            return Err(Error::schema("", "no column is left for the files"));
+        }
+        Ok(Self {
+            schema: Arc::new(Schema::clone(schema).project(&kept)?),
+            levels,
+            kept,
+            converter: RowConverter::new(fields)?,
+            numbers: HashMap::new(),
+            paths: Vec::new(),
+            folders_max: options.partitions_max,
+        })
+    }
+
+    /// The schema of the files.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The path of a folder, relative to the outermost.
+    pub(super) fn path(&self, folder: usize) -> PathBuf {
+        self.paths.get(folder).cloned().unwrap_or_default()
+    }
+
+    /// The rows of each folder, in the order in which the folders appear in the batch.
+    pub(super) fn split(&mut self, batch: &RecordBatch) -> Result<Vec<Share>> {
+        let kept = batch.project(&self.kept)?;
+        if self.levels.is_empty() {
+            return Ok(vec![Share { folder: 0, batch: kept }]);
+        }
+        let rows = self.rows(batch)?;
+        if let [(folder, _)] = rows.as_slice() {
+            return Ok(vec![Share { folder: *folder, batch: kept }]);
+        }
+        let shares = rows.into_iter().map(|(folder, rows)| {
+            let batch = take_record_batch(&kept, &UInt32Array::from(rows))?;
+            Ok(Share { folder, batch })
+        });
+        shares.collect()
+    }
+
+    /// The folders of a batch and their rows.
+    fn rows(&mut self, batch: &RecordBatch) -> Result<Vec<(usize, Vec<u32>)>> {
+        let keys = self.levels.iter().map(|(level, at)| level.keys(batch.column(*at)));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let encoded = self.converter.convert_columns(&keys)?;
+        let mut found: Vec<(usize, Vec<u32>)> = Vec::new();
+        // Where the folders of this batch are in `found`.
+        let mut places: HashMap<usize, usize> = HashMap::new();
+        // Rows of a folder often follow each other.
+        let mut last: Option<(&[u8], usize)> = None;
+        for (at, row) in (0_u32..).zip(encoded.iter()) {
+            let key = row.data();
+            let place = match last {
+                Some((previous, place)) if previous == key => place,
+                _ => {
+                    let folder = match self.numbers.get(key) {
+                        Some(folder) => *folder,
+                        None => self.add(key, &keys, at as usize)?,
+                    };
+                    *places.entry(folder).or_insert_with(|| {
+                        found.push((folder, Vec::new()));
+                        found.len() - 1
+                    })
+                }
+            };
+            last = Some((key, place));
+            found[place].1.push(at);
+        }
+        Ok(found)
+    }
+
+    /// Adds a folder; returns its number.
+    fn add(&mut self, key: &[u8], keys: &[arrow_array::ArrayRef], row: usize) -> Result<usize> {
+        if self.paths.len() >= self.folders_max {
+            let by: Vec<String> = self.levels.iter().map(|(level, _)| level.to_string()).collect();
+            return Err(Error::Config(format!(
+                "more than {} partitions by {}: name columns with fewer values, or raise partitions_max",
+                self.folders_max,
+                by.join(",")
+            )));
+        }
+        let mut path = PathBuf::new();
+        for ((level, _), keys) in self.levels.iter().zip(keys) {
+            path.push(level.folder(keys, row)?);
+        }
+        let number = self.paths.len();
+        self.paths.push(path);
+        self.numbers.insert(key.into(), number);
+        Ok(number)
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Folders of files, read back by the `parquet` crate.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Int64Array, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::*;
+use crate::ipc::{IpcOptions, IpcSink};
+use crate::json::{JsonOptions, JsonSink};
+use crate::parquet::{ParquetOptions, ParquetSink};
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("key", DataType::Utf8, true),
+        Field::new("n", DataType::Int64, false),
+    ]))
+}
+
+/// Rows `numbers`, distributed over `keys` values, of which one is null.
+fn batch(numbers: std::ops::Range<i64>, keys: i64) -> RecordBatch {
+    let key = |n: i64| Some(n * 7 % keys).filter(|key| *key > 0).map(|key| format!("k/{key}"));
+    let column: StringArray = numbers.clone().map(key).collect();
+    let numbers = Int64Array::from_iter_values(numbers);
+    RecordBatch::try_new(schema(), vec![Arc::new(column), Arc::new(numbers)]).unwrap()
+}
+
+fn parquet(options: ParquetOptions) -> MakeSink<'static> {
+    let workers = options.workers().unwrap();
+    Box::new(move |output, schema| {
+        let sink = ParquetSink::with_workers(output, schema, &options, Some(&workers))?;
+        Ok(Box::new(sink) as Box<dyn Sink>)
+    })
+}
+
+fn by(text: &str) -> FolderOptions {
+    let partition_by = text.split(',').filter(|text| !text.is_empty());
+    let partition_by = partition_by.map(|text| text.parse().unwrap()).collect();
+    FolderOptions { partition_by, ..FolderOptions::default() }
+}
+
+fn write(root: &Path, options: FolderOptions, batches: &[RecordBatch]) -> Result<SinkSummary> {
+    let make = parquet(ParquetOptions { threads: 2, ..ParquetOptions::default() });
+    let mut sink = Box::new(FolderSink::new(root, &schema(), options, make)?);
+    for batch in batches {
+        sink.write(batch)?;
+    }
+    sink.finish()
+}
+
+/// Paths of all files, without hidden ones, and their numbers `n`.
+fn read(root: &Path) -> BTreeMap<String, Vec<i64>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap());
+            let numbers = reader.unwrap().build().unwrap().flat_map(|batch| {
+                let batch = batch.unwrap();
+                let column = batch.column_by_name("n").unwrap().as_primitive::<Int64Type>();
+                column.values().to_vec()
+            });
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            found.insert(name.replace(std::path::MAIN_SEPARATOR, "/"), numbers.collect());
+        }
+    }
+    found
+}
+
+#[test]
+fn rows_are_in_the_folders_of_their_values_in_order() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    let batches: Vec<_> = (0..20).map(|at| batch(at * 1000..at * 1000 + 1000, 5)).collect();
+    let summary = write(&root, by("key"), &batches).unwrap();
+    assert_eq!((summary.rows, summary.batches), (20_000, 20));
+    let found = read(&root);
+    let names: Vec<_> = found.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "key=__HIVE_DEFAULT_PARTITION__/part-00000.parquet",
+            "key=k%2F1/part-00000.parquet",
+            "key=k%2F2/part-00000.parquet",
+            "key=k%2F3/part-00000.parquet",
+            "key=k%2F4/part-00000.parquet",
+        ]
+    );
+    for (key, numbers) in [0, 1, 2, 3, 4].into_iter().zip(found.values()) {
+        let expected: Vec<i64> = (0..20_000).filter(|n| n * 7 % 5 == key).collect();
+        assert_eq!(*numbers, expected);
+    }
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1, "nothing temporary is left");
+}
+
+#[test]
+fn files_have_as_many_rows_as_they_may() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("a/b").join("..").join("table");
+    fs::create_dir_all(outer.path().join("a/b")).unwrap();
+    let batches = [batch(0..10_000, 3), batch(10_000..10_001, 3), batch(10_001..25_000, 3)];
+    let options = FolderOptions { rows_per_file: Some(4_000), ..by("") };
+    write(&root, options, &batches).unwrap();
+    let found = read(&root);
+    let rows: Vec<usize> = found.values().map(Vec::len).collect();
+    assert_eq!(rows, [4000, 4000, 4000, 4000, 4000, 4000, 1000]);
+    let all: Vec<i64> = found.into_values().flatten().collect();
+    assert_eq!(all, (0..25_000).collect::<Vec<_>>());
+}
+
+/// The same files for any number of threads.
+#[test]
+fn files_end_at_a_size() {
+    let mut sizes = Vec::new();
+    for threads in [1, 2, 3] {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("table");
+        let options = ParquetOptions { row_group_rows: 5000, threads, ..ParquetOptions::default() };
+        let limit = FolderOptions { bytes_per_file: Some(2_000), ..by("") };
+        let mut sink =
+            Box::new(FolderSink::new(&root, &schema(), limit, parquet(options)).unwrap());
+        let batches = (0..30).map(|at| batch(at * 2000..at * 2000 + 2000, 997));
+        batches.for_each(|batch| sink.write(&batch).unwrap());
+        let summary = sink.finish().unwrap();
+        let found = read(&root);
+        assert!(found.len() > 1, "{:?}", found.keys());
+        assert_eq!(found.values().map(Vec::len).sum::<usize>(), 60_000);
+        let size = |name: &String| fs::metadata(root.join(name)).unwrap().len();
+        let found: Vec<u64> = found.keys().map(size).collect();
+        assert_eq!(summary.bytes, found.iter().sum::<u64>());
+        sizes.push(found);
+    }
+    assert!(sizes.iter().all(|found| *found == sizes[0]), "{sizes:?}");
+}
+
+#[test]
+fn few_files_are_open_and_nothing_is_lost() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    let options =
+        FolderOptions { open_files_max: 3, held_bytes_max: 1, rows_per_file: None, ..by("key") };
+    let batches: Vec<_> = (0..8).map(|at| batch(at * 30_000..at * 30_000 + 30_000, 11)).collect();
+    write(&root, options, &batches).unwrap();
+    let found = read(&root);
+    assert!(found.len() > 11, "{:?}", found.keys());
+    let mut all: Vec<i64> = found.into_values().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..240_000).collect::<Vec<_>>());
+}
+
+#[test]
+fn too_many_partitions_are_refused_and_leave_nothing() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    let options = FolderOptions { partitions_max: 10, ..by("key") };
+    let error = write(&root, options, &[batch(0..100, 50)]).unwrap_err().to_string();
+    assert!(error.contains("more than 10 partitions by key"), "{error}");
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_with_files_gets_more_only_if_asked() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    write(&root, by("key"), &[batch(0..10, 2)]).unwrap();
+    let error = write(&root, by("key"), &[batch(0..10, 2)]).unwrap_err().to_string();
+    assert!(error.contains("not empty"), "{error}");
+    for start in [10, 20] {
+        let options = FolderOptions { append: true, ..by("key") };
+        write(&root, options, &[batch(start..start + 10, 3)]).unwrap();
+    }
+    let found = read(&root);
+    assert_eq!(found.len(), 8, "{found:?}");
+    let mut all: Vec<i64> = found.into_values().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..30).collect::<Vec<_>>());
+    assert!(fs::read_dir(&root).unwrap().all(|entry| entry.unwrap().file_type().unwrap().is_dir()));
+}
+
+#[test]
+fn an_empty_folder_appears_at_the_end_and_a_drop_leaves_nothing() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    fs::create_dir(&root).unwrap();
+    let make = parquet(ParquetOptions::default());
+    let mut sink = FolderSink::new(&root, &schema(), by(""), make).unwrap();
+    sink.write(&batch(0..10_000, 3)).unwrap();
+    assert!(read(&root).is_empty());
+    let temporary = sink.temporary_path().to_owned();
+    assert!(temporary.join("part-00000.parquet").exists() || temporary.exists());
+    drop(sink);
+    assert!(!temporary.exists() && read(&root).is_empty());
+
+    let summary = write(&root, by(""), &[]).unwrap();
+    assert_eq!(summary.rows, 0);
+    assert_eq!(read(&root).into_values().collect::<Vec<_>>(), [Vec::<i64>::new()]);
+}
+
+#[test]
+fn every_format_can_be_in_a_folder() {
+    let outer = tempfile::tempdir().unwrap();
+    let make: [(&str, MakeSink<'_>); 2] = [
+        (
+            "arrow",
+            Box::new(|output, schema| {
+                let sink = IpcSink::new(output, schema, &IpcOptions::default())?;
+                Ok(Box::new(sink) as Box<dyn Sink>)
+            }),
+        ),
+        (
+            "jsonl",
+            Box::new(|output, schema| {
+                let sink = JsonSink::new(output, schema, &JsonOptions::default())?;
+                Ok(Box::new(sink) as Box<dyn Sink>)
+            }),
+        ),
+    ];
+    for (extension, make) in make {
+        let root = outer.path().join(extension);
+        let options =
+            FolderOptions { extension: extension.to_owned(), bytes_per_file: Some(1), ..by("key") };
+        let mut sink = Box::new(FolderSink::new(&root, &schema(), options, make).unwrap());
+        sink.write(&batch(0..9, 2)).unwrap();
+        sink.finish().unwrap();
+        let name = format!("key=k%2F1/part-00000.{extension}");
+        let bytes = fs::read(root.join(name)).unwrap();
+        if extension == "jsonl" {
+            assert_eq!(bytes, b"{\"n\":1}\n{\"n\":3}\n{\"n\":5}\n{\"n\":7}\n");
+        }
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    let open = |options: FolderOptions| {
+        FolderSink::new(&root, &schema(), options, parquet(ParquetOptions::default())).err()
+    };
+    assert!(open(by("missing")).unwrap().to_string().contains("no such column"));
+    assert!(open(by("day(n)")).unwrap().to_string().contains("needs a date"));
+    assert!(open(by("key,key")).unwrap().to_string().contains("already"));
+    assert!(open(by("key,n")).unwrap().to_string().contains("no column is left"));
+    assert!(open(FolderOptions { rows_per_file: Some(0), ..by("") }).is_some());
+    let file = outer.path().join("file");
+    fs::write(&file, "").unwrap();
+    let make = parquet(ParquetOptions::default());
+    assert!(FolderSink::new(&file, &schema(), by(""), make).is_err());
+}
