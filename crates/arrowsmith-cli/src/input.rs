@@ -7,6 +7,7 @@ use std::path::Path;
 
 use arrowsmith::parquet::EXTENSIONS;
 use arrowsmith::{DataFile, Error, Input, json};
+use arrowsmith_core::sink::{Folder, Output};
 
 use crate::args::{Format, InputArgs};
 use crate::failure::{Failure, Outcome};
@@ -30,15 +31,17 @@ pub fn files(args: &InputArgs, extensions: &[&str]) -> Outcome<Vec<DataFile>> {
 
 /// Whether an argument names an object in a store.
 pub fn is_url(name: &str) -> bool {
-    cfg!(feature = "store") && name.contains("://") && known_scheme(name)
+    name.contains("://") && known_scheme(name)
 }
 
 #[cfg(feature = "store")]
 use arrowsmith::store::is_url as known_scheme;
 
+/// Any scheme: what is said then is that this build has no stores.
 #[cfg(not(feature = "store"))]
-fn known_scheme(_: &str) -> bool {
-    false
+fn known_scheme(name: &str) -> bool {
+    let scheme = name.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|name| name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 /// The objects that a URL names.
@@ -49,9 +52,37 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Outcome<Vec<DataFile>> {
 
 #[cfg(not(feature = "store"))]
 pub fn expand_url(url: &str, _: &[&str]) -> Outcome<Vec<DataFile>> {
-    Err(Failure::Usage(format!(
+    Err(no_store(url))
+}
+
+#[cfg(not(feature = "store"))]
+fn no_store(url: &str) -> Failure {
+    Failure::Usage(format!(
         "{url}: this build has no `store`: build the command with `--features store` (or `full`)"
-    )))
+    ))
+}
+
+/// An object as an output.
+#[cfg(feature = "store")]
+pub fn create_url(url: &str) -> Outcome<Output> {
+    arrowsmith::store::create(url).map_err(Failure::output)
+}
+
+#[cfg(not(feature = "store"))]
+pub fn create_url(url: &str) -> Outcome<Output> {
+    Err(no_store(url))
+}
+
+/// The objects below a URL as an output.
+#[cfg(feature = "store")]
+pub fn create_folder_url(url: &str, append: bool) -> Outcome<Box<dyn Folder>> {
+    let folder = arrowsmith::store::StoreFolder::new(url, append).map_err(Failure::output)?;
+    Ok(Box::new(folder))
+}
+
+#[cfg(not(feature = "store"))]
+pub fn create_folder_url(url: &str, _: bool) -> Outcome<Box<dyn Folder>> {
+    Err(no_store(url))
 }
 
 /// Whether the inputs are Parquet: all of them, or none.

@@ -12,7 +12,7 @@ use crate::Result;
 
 mod output;
 
-pub use output::{Output, sync_folder};
+pub use output::{Output, Upload, sync_folder};
 
 /// Writes record batches.
 pub trait Sink: Send {
@@ -49,6 +49,26 @@ pub trait Sink: Send {
     /// # Errors
     /// As [`Sink::write`].
     fn finish(self: Box<Self>) -> Result<SinkSummary>;
+}
+
+/// A place for files that become visible together.
+pub trait Folder: Send {
+    /// Whether files are there that stay, so that new ones need names of their own.
+    fn has_files(&self) -> bool;
+
+    /// Creates a file that stays hidden until [`Folder::commit`]. `name` is its path below the
+    /// folder, with `/` between names.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) names the file.
+    fn create(&mut self, name: &str) -> Result<Output>;
+
+    /// Makes all files visible, whose outputs have been committed before. A folder that is dropped
+    /// without this call leaves nothing.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io); then none is visible, as far as that can be undone.
+    fn commit(&mut self) -> Result<()>;
 }
 
 /// The totals of a sink.

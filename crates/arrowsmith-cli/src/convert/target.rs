@@ -7,21 +7,25 @@ use std::io::IsTerminal as _;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_core::sink::{Folder, Output, Sink};
 use arrowsmith_core::{Error, Result};
-use arrowsmith_sink::folder::{FolderOptions, FolderSink};
+use arrowsmith_sink::folder::{FolderOptions, FolderSink, LocalFolder};
 use arrowsmith_sink::ipc::{Format, IpcOptions, IpcSink};
 use arrowsmith_sink::json::{JsonOptions, JsonSink};
 use arrowsmith_sink::parquet::{self, ParquetOptions, ParquetSink, Workers};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
+use crate::input;
 use crate::interrupt::Interrupt;
 
 /// What `convert` writes, and where.
 pub struct Target<'a> {
     path: &'a Path,
+    /// If it is in a store.
+    url: Option<&'a str>,
     fsync: bool,
+    append: bool,
     format: TargetFormat,
     /// If it is a folder of files.
     folder: Option<FolderOptions>,
@@ -79,11 +83,15 @@ impl<'a> Target<'a> {
             return Err(Failure::Usage(message.to_owned()));
         }
         let folder = is_folder.then(|| folder_options(to, args));
-        Ok(Self { path, fsync: args.fsync, format, folder })
+        let url = path.to_str().filter(|path| input::is_url(path));
+        Ok(Self { path, url, fsync: args.fsync, append: args.folder.append, format, folder })
     }
 
     /// Whether what is written has been read by others before the end: a pipe or a device.
     pub fn is_stream(&self) -> bool {
+        if self.url.is_some() {
+            return false;
+        }
         let is_file = |path: &Path| path.metadata().map_or(true, |metadata| metadata.is_file());
         self.folder.is_none() && (self.path == Path::new("-") || !is_file(self.path))
     }
@@ -100,20 +108,37 @@ impl<'a> Target<'a> {
     /// Creates the file or folder.
     pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink + '_>> {
         let Some(options) = &self.folder else {
-            let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
-            interrupt.remove_at_exit(output.temporary_path());
+            let output = self.output(interrupt)?;
             return self.format.sink(output, schema, None).map_err(not_written);
         };
         let workers = self.format.workers().map_err(not_written)?;
         let make = Box::new(move |output, schema: &SchemaRef| {
             self.format.sink(output, schema, workers.as_ref())
         });
-        let sink = FolderSink::new(self.path, schema, options.clone(), make);
-        let sink = sink.map_err(not_written)?;
-        let temporary = sink.temporary_path().to_owned();
+        let folder = self.folder(interrupt)?;
+        let sink = FolderSink::new(folder, schema, options.clone(), make).map_err(not_written)?;
+        Ok(Box::new(sink))
+    }
+
+    fn output(&self, interrupt: &Interrupt) -> Outcome<Output> {
+        if let Some(url) = self.url {
+            return input::create_url(url);
+        }
+        let output = Output::create(self.path).map_err(Failure::output)?.with_fsync(self.fsync);
+        interrupt.remove_at_exit(output.temporary_path());
+        Ok(output)
+    }
+
+    fn folder(&self, interrupt: &Interrupt) -> Outcome<Box<dyn Folder>> {
+        if let Some(url) = self.url {
+            return input::create_folder_url(url, self.append);
+        }
+        let folder = LocalFolder::new(self.path, self.append, self.fsync);
+        let folder = folder.map_err(Failure::output)?;
+        let temporary = folder.temporary_path().to_owned();
         // It no longer exists if the work has just ended.
         interrupt.at_exit(move || drop(fs::remove_dir_all(temporary)));
-        Ok(Box::new(sink))
+        Ok(Box::new(folder))
     }
 }
 
@@ -173,9 +198,7 @@ fn folder_options(to: To, args: &OutputArgs) -> FolderOptions {
         rows_per_file: folder.rows_per_file,
         bytes_per_file: folder.bytes_per_file,
         extension: extension.to_owned(),
-        append: folder.append,
         partitions_max: partitions_max.unwrap_or(default.partitions_max),
-        fsync: args.fsync,
         ..default
     }
 }

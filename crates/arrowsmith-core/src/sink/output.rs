@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Output`]: a file that appears under its name only when it is complete, or standard output.
+//! [`Output`]: a file that appears under its name only when it is complete, standard output, or an
+//! [`Upload`].
 //!
 //! The bytes go to a temporary name in the same folder, which `commit` renames; a drop before that
 //! removes it. A reader therefore sees the previous file or the new one, never a partial one. A
 //! pipe or device cannot be replaced by a rename and is written directly.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,15 +37,35 @@ const NAME_TRIES_MAX: u32 = 1000;
 /// # std::fs::remove_file(&path)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Output {
-    writer: BufWriter<File>,
+    writer: Writer,
     /// The requested path, for errors.
     path: PathBuf,
     /// The temporary file, until it has its name.
     temporary: Option<Temporary>,
     bytes: u64,
     fsync: bool,
+}
+
+enum Writer {
+    File(BufWriter<File>),
+    Upload(Box<dyn Upload>),
+}
+
+/// A destination outside of the file system, such as an object in a store. Its bytes become visible
+/// all at once, by [`Upload::commit`]; dropped before that, they are discarded.
+pub trait Upload: Write + Send {
+    /// Makes the bytes visible under their name.
+    ///
+    /// # Errors
+    /// Those of the destination; then nothing is visible.
+    fn commit(self: Box<Self>) -> io::Result<()>;
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("path", &self.path).field("bytes", &self.bytes).finish()
+    }
 }
 
 /// A file under a temporary name; dropping it removes the file.
@@ -61,6 +83,19 @@ impl Drop for Temporary {
             // A failure cannot be reported here; the name shows that the file is temporary.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+impl Temporary {
+    /// Gives the file its name.
+    fn commit(&mut self, mut file: BufWriter<File>, fsync: bool) -> io::Result<()> {
+        file.flush()?;
+        if fsync {
+            file.get_ref().sync_all()?;
+        }
+        fs::rename(&self.path, &self.destination)?;
+        self.renamed = true;
+        if fsync { sync_folder(folder_of(&self.destination)) } else { Ok(()) }
     }
 }
 
@@ -93,8 +128,14 @@ impl Output {
     }
 
     fn new(file: File, path: &Path, temporary: Option<Temporary>) -> Self {
-        let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
+        let writer = Writer::File(BufWriter::with_capacity(BUFFER_BYTES, file));
         Self { writer, path: path.to_owned(), temporary, bytes: 0, fsync: false }
+    }
+
+    /// A destination outside of the file system; `name` is its name in errors.
+    pub fn upload(name: impl Into<PathBuf>, upload: Box<dyn Upload>) -> Self {
+        let writer = Writer::Upload(upload);
+        Self { writer, path: name.into(), temporary: None, bytes: 0, fsync: false }
     }
 
     fn replace(path: &Path, permissions: Option<fs::Permissions>) -> io::Result<Self> {
@@ -139,22 +180,15 @@ impl Output {
     /// # Errors
     /// [`Error::Io`]; the new file is then removed, and an existing one is unchanged.
     pub fn commit(mut self) -> Result<u64> {
-        self.commit_in_place().map_err(|error| Error::io(&self.path, error))?;
+        let committed = match self.writer {
+            Writer::Upload(upload) => upload.commit(),
+            Writer::File(file) => match &mut self.temporary {
+                Some(temporary) => temporary.commit(file, self.fsync),
+                None => file.into_inner().map(drop).map_err(IntoInnerError::into_error),
+            },
+        };
+        committed.map_err(|error| Error::io(&self.path, error))?;
         Ok(self.bytes)
-    }
-
-    fn commit_in_place(&mut self) -> io::Result<()> {
-        self.writer.flush()?;
-        let Some(temporary) = &mut self.temporary else { return Ok(()) };
-        if self.fsync {
-            self.writer.get_ref().sync_all()?;
-        }
-        fs::rename(&temporary.path, &temporary.destination)?;
-        temporary.renamed = true;
-        if self.fsync {
-            sync_folder(folder_of(&temporary.destination))?;
-        }
-        Ok(())
     }
 
     /// An error that names this file.
@@ -165,13 +199,19 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.writer.write(bytes)?;
+        let written = match &mut self.writer {
+            Writer::File(file) => file.write(bytes)?,
+            Writer::Upload(upload) => upload.write(bytes)?,
+        };
         self.bytes += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        match &mut self.writer {
+            Writer::File(file) => file.flush(),
+            Writer::Upload(upload) => upload.flush(),
+        }
     }
 }
 

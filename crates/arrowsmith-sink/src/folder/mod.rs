@@ -4,28 +4,30 @@
 //! for it.
 //!
 //! [`Partitioner`](split::Partitioner) says which rows belong to which folder, [`FolderSink`] keeps
-//! the files of several folders open in bounded memory, and [`Stage`](stage::Stage) makes all files
-//! visible at the end, or none.
+//! the files of several folders open in bounded memory, and a [`Folder`] makes all files visible at
+//! the end, or none.
 
+mod local;
 mod partition;
 mod split;
-mod stage;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
-use arrowsmith_core::sink::{Output, Sink, SinkSummary};
+use arrowsmith_core::sink::{Folder, Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
+pub use self::local::LocalFolder;
 pub use self::partition::Partition;
 use self::split::{Partitioner, Share};
-use self::stage::Stage;
 
 /// Rows of a folder that are collected before they are written: a writer is slow with few.
 const ROWS_MIN: usize = 8192;
@@ -46,9 +48,6 @@ pub struct FolderOptions {
     pub bytes_per_file: Option<u64>,
     /// The extension of the files.
     pub extension: String,
-    /// Add files to a folder that has some, under names that it does not have. Otherwise the folder
-    /// has to be empty or new.
-    pub append: bool,
     /// Maximum number of folders `name=value`. Default 10,000.
     pub partitions_max: usize,
     /// Maximum number of open files; the one that was written to longest ago is completed first.
@@ -57,8 +56,6 @@ pub struct FolderOptions {
     /// Arrow data in incomplete row groups of all open files, in bytes, above which the largest
     /// group ends. Default 512 MiB.
     pub held_bytes_max: u64,
-    /// Sync files and folders to disk.
-    pub fsync: bool,
 }
 
 impl Default for FolderOptions {
@@ -68,11 +65,9 @@ impl Default for FolderOptions {
             rows_per_file: None,
             bytes_per_file: None,
             extension: "parquet".to_owned(),
-            append: false,
             partitions_max: 10_000,
             open_files_max: 256,
             held_bytes_max: 512 << 20,
-            fsync: false,
         }
     }
 }
@@ -101,9 +96,11 @@ pub type MakeSink<'a> = Box<dyn FnMut(Output, &SchemaRef) -> Result<Box<dyn Sink
 pub struct FolderSink<'a> {
     options: FolderOptions,
     make: MakeSink<'a>,
-    stage: Stage,
+    folder: Box<dyn Folder + 'a>,
+    /// Between `part-` and the number of a file: of this sink alone, if the folder has files.
+    infix: Option<String>,
     partitioner: Partitioner,
-    folders: Vec<Folder>,
+    parts: Vec<Part>,
     /// By the number of the folder.
     open: BTreeMap<usize, OpenFile>,
     waiting_bytes: usize,
@@ -113,8 +110,9 @@ pub struct FolderSink<'a> {
 }
 
 /// The rows of one combination of partition values.
-struct Folder {
-    path: PathBuf,
+struct Part {
+    /// The path of its folder, with a `/` at its end, or empty.
+    path: String,
     waiting: Vec<RecordBatch>,
     waiting_rows: usize,
     waiting_bytes: usize,
@@ -129,27 +127,26 @@ struct OpenFile {
 }
 
 impl<'a> FolderSink<'a> {
-    /// Starts the folder.
+    /// Starts to write into a folder.
     ///
     /// # Errors
-    /// [`Error::Io`] if `path` cannot be written, is a file, or is a folder with files without
-    /// [`FolderOptions::append`]; [`Error::Schema`] for a partition by a column that does not exist
-    /// or has an unsuitable type; [`Error::Config`] for a limit of 0.
+    /// [`Error::Schema`] for a partition by a column that does not exist or has an unsuitable type;
+    /// [`Error::Config`] for a limit of 0.
     pub fn new(
-        path: &Path,
+        folder: Box<dyn Folder + 'a>,
         schema: &SchemaRef,
         options: FolderOptions,
         make: MakeSink<'a>,
     ) -> Result<Self> {
         options.check()?;
         let partitioner = Partitioner::new(schema, &options)?;
-        let stage = Stage::new(path, &options)?;
         Ok(Self {
             options,
             make,
-            stage,
+            infix: folder.has_files().then(unique),
+            folder,
             partitioner,
-            folders: Vec::new(),
+            parts: Vec::new(),
             open: BTreeMap::new(),
             waiting_bytes: 0,
             clock: 0,
@@ -157,32 +154,26 @@ impl<'a> FolderSink<'a> {
         })
     }
 
-    /// The folder with the incomplete files: a signal handler that ends the process has to remove
-    /// it.
-    pub fn temporary_path(&self) -> &Path {
-        self.stage.path()
-    }
-
     fn push(&mut self, share: Share) -> Result<()> {
         let Share { folder: at, batch } = share;
-        while self.folders.len() <= at {
-            self.folders.push(Folder::new(self.partitioner.path(self.folders.len())));
+        while self.parts.len() <= at {
+            self.parts.push(Part::new(self.partitioner.path(self.parts.len())));
         }
         let bytes = batch.get_array_memory_size();
-        let folder = &mut self.folders[at];
-        folder.waiting_rows += batch.num_rows();
-        folder.waiting_bytes += bytes;
-        folder.waiting.push(batch);
+        let part = &mut self.parts[at];
+        part.waiting_rows += batch.num_rows();
+        part.waiting_bytes += bytes;
+        part.waiting.push(batch);
         self.waiting_bytes += bytes;
-        if self.folders[at].waiting_rows >= ROWS_MIN { self.write_waiting(at) } else { Ok(()) }
+        if self.parts[at].waiting_rows >= ROWS_MIN { self.write_waiting(at) } else { Ok(()) }
     }
 
     /// Writes what has been collected for a folder.
     fn write_waiting(&mut self, at: usize) -> Result<()> {
-        let folder = &mut self.folders[at];
-        let batches = std::mem::take(&mut folder.waiting);
-        folder.waiting_rows = 0;
-        self.waiting_bytes -= std::mem::take(&mut folder.waiting_bytes);
+        let part = &mut self.parts[at];
+        let batches = std::mem::take(&mut part.waiting);
+        part.waiting_rows = 0;
+        self.waiting_bytes -= std::mem::take(&mut part.waiting_bytes);
         let batch = match batches.as_slice() {
             [] => return Ok(()),
             [batch] => batch.clone(),
@@ -219,9 +210,14 @@ impl<'a> FolderSink<'a> {
         let file = match self.open.entry(at) {
             Entry::Occupied(file) => file.into_mut(),
             Entry::Vacant(place) => {
-                let folder = &mut self.folders[at];
-                let output = self.stage.create(&folder.path, folder.files)?;
-                folder.files += 1;
+                let part = &mut self.parts[at];
+                let name = match &self.infix {
+                    Some(infix) => format!("part-{infix}-{:05}", part.files),
+                    None => format!("part-{:05}", part.files),
+                };
+                let name = format!("{}{name}.{}", part.path, self.options.extension);
+                let output = self.folder.create(&name)?;
+                part.files += 1;
                 let sink = (self.make)(output, self.partitioner.schema())?;
                 place.insert(OpenFile { sink, rows: 0, written_at: 0 })
             }
@@ -264,9 +260,9 @@ impl<'a> FolderSink<'a> {
         if self.waiting_bytes <= WAITING_BYTES_MAX {
             return Ok(());
         }
-        let waiting = |folder: &Folder| folder.waiting_bytes;
-        let mut order: Vec<usize> = (0..self.folders.len()).collect();
-        order.sort_by_key(|at| std::cmp::Reverse(waiting(&self.folders[*at])));
+        let waiting = |part: &Part| part.waiting_bytes;
+        let mut order: Vec<usize> = (0..self.parts.len()).collect();
+        order.sort_by_key(|at| std::cmp::Reverse(waiting(&self.parts[*at])));
         for at in order {
             if self.waiting_bytes <= WAITING_BYTES_MAX / 2 {
                 break;
@@ -292,22 +288,31 @@ impl Sink for FolderSink<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<SinkSummary> {
-        if self.folders.is_empty() && self.options.partition_by.is_empty() {
+        if self.parts.is_empty() && self.options.partition_by.is_empty() {
             // A file without rows still has the schema.
-            self.folders.push(Folder::new(PathBuf::new()));
+            self.parts.push(Part::new(String::new()));
             self.file(0)?;
         }
-        for at in 0..self.folders.len() {
+        for at in 0..self.parts.len() {
             self.write_waiting(at)?;
             self.end_file(at)?;
         }
-        self.stage.commit()?;
+        self.folder.commit()?;
         Ok(self.summary)
     }
 }
 
-impl Folder {
-    fn new(path: PathBuf) -> Self {
+impl Part {
+    fn new(path: String) -> Self {
         Self { path, waiting: Vec::new(), waiting_rows: 0, waiting_bytes: 0, files: 0 }
     }
+}
+
+/// A part of a name that no other writer of this folder uses: time, process and a counter.
+fn unique() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let nanos = now.as_secs() << 30 | u64::from(now.subsec_nanos());
+    format!("{nanos:016x}-{:x}-{count:x}", process::id())
 }

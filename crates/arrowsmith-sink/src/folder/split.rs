@@ -2,7 +2,6 @@
 //! [`Partitioner`]: which rows of a batch belong to which folder.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
@@ -30,7 +29,7 @@ pub(super) struct Partitioner {
     schema: SchemaRef,
     converter: RowConverter,
     numbers: HashMap<Box<[u8]>, usize>,
-    paths: Vec<PathBuf>,
+    paths: Vec<String>,
     folders_max: usize,
 }
 
@@ -72,8 +71,8 @@ impl Partitioner {
         &self.schema
     }
 
-    /// The path of a folder, relative to the outermost.
-    pub(super) fn path(&self, folder: usize) -> PathBuf {
+    /// The path of a folder, relative to the outermost, with a `/` at its end, or empty.
+    pub(super) fn path(&self, folder: usize) -> String {
         self.paths.get(folder).cloned().unwrap_or_default()
     }
 
@@ -135,9 +134,10 @@ impl Partitioner {
                 by.join(",")
             )));
         }
-        let mut path = PathBuf::new();
+        let mut path = String::new();
         for ((level, _), keys) in self.levels.iter().zip(keys) {
-            path.push(level.folder(keys, row)?);
+            path.push_str(&level.folder(keys, row)?);
+            path.push('/');
         }
         let number = self.paths.len();
         self.paths.push(path);

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -45,9 +46,21 @@ fn by(text: &str) -> FolderOptions {
     FolderOptions { partition_by, ..FolderOptions::default() }
 }
 
+fn local(root: &Path) -> Box<LocalFolder> {
+    Box::new(LocalFolder::new(root, false, true).unwrap())
+}
+
 fn write(root: &Path, options: FolderOptions, batches: &[RecordBatch]) -> Result<SinkSummary> {
+    write_to(LocalFolder::new(root, false, false)?, options, batches)
+}
+
+fn write_to(
+    folder: LocalFolder,
+    options: FolderOptions,
+    batches: &[RecordBatch],
+) -> Result<SinkSummary> {
     let make = parquet(ParquetOptions { threads: 2, ..ParquetOptions::default() });
-    let mut sink = Box::new(FolderSink::new(root, &schema(), options, make)?);
+    let mut sink = Box::new(FolderSink::new(Box::new(folder), &schema(), options, make)?);
     for batch in batches {
         sink.write(batch)?;
     }
@@ -129,7 +142,7 @@ fn files_end_at_a_size() {
         let options = ParquetOptions { row_group_rows: 5000, threads, ..ParquetOptions::default() };
         let limit = FolderOptions { bytes_per_file: Some(2_000), ..by("") };
         let mut sink =
-            Box::new(FolderSink::new(&root, &schema(), limit, parquet(options)).unwrap());
+            Box::new(FolderSink::new(local(&root), &schema(), limit, parquet(options)).unwrap());
         let batches = (0..30).map(|at| batch(at * 2000..at * 2000 + 2000, 997));
         batches.for_each(|batch| sink.write(&batch).unwrap());
         let summary = sink.finish().unwrap();
@@ -177,8 +190,8 @@ fn a_folder_with_files_gets_more_only_if_asked() {
     let error = write(&root, by("key"), &[batch(0..10, 2)]).unwrap_err().to_string();
     assert!(error.contains("not empty"), "{error}");
     for start in [10, 20] {
-        let options = FolderOptions { append: true, ..by("key") };
-        write(&root, options, &[batch(start..start + 10, 3)]).unwrap();
+        let folder = LocalFolder::new(&root, true, true).unwrap();
+        write_to(folder, by("key"), &[batch(start..start + 10, 3)]).unwrap();
     }
     let found = read(&root);
     assert_eq!(found.len(), 8, "{found:?}");
@@ -194,11 +207,12 @@ fn an_empty_folder_appears_at_the_end_and_a_drop_leaves_nothing() {
     let root = outer.path().join("table");
     fs::create_dir(&root).unwrap();
     let make = parquet(ParquetOptions::default());
-    let mut sink = FolderSink::new(&root, &schema(), by(""), make).unwrap();
+    let folder = local(&root);
+    let temporary = folder.temporary_path().to_owned();
+    let mut sink = FolderSink::new(folder, &schema(), by(""), make).unwrap();
     sink.write(&batch(0..10_000, 3)).unwrap();
     assert!(read(&root).is_empty());
-    let temporary = sink.temporary_path().to_owned();
-    assert!(temporary.join("part-00000.parquet").exists() || temporary.exists());
+    assert!(temporary.exists());
     drop(sink);
     assert!(!temporary.exists() && read(&root).is_empty());
 
@@ -230,7 +244,7 @@ fn every_format_can_be_in_a_folder() {
         let root = outer.path().join(extension);
         let options =
             FolderOptions { extension: extension.to_owned(), bytes_per_file: Some(1), ..by("key") };
-        let mut sink = Box::new(FolderSink::new(&root, &schema(), options, make).unwrap());
+        let mut sink = Box::new(FolderSink::new(local(&root), &schema(), options, make).unwrap());
         sink.write(&batch(0..9, 2)).unwrap();
         sink.finish().unwrap();
         let name = format!("key=k%2F1/part-00000.{extension}");
@@ -246,7 +260,7 @@ fn options_that_do_not_fit_are_refused() {
     let outer = tempfile::tempdir().unwrap();
     let root = outer.path().join("table");
     let open = |options: FolderOptions| {
-        FolderSink::new(&root, &schema(), options, parquet(ParquetOptions::default())).err()
+        FolderSink::new(local(&root), &schema(), options, parquet(ParquetOptions::default())).err()
     };
     assert!(open(by("missing")).unwrap().to_string().contains("no such column"));
     assert!(open(by("day(n)")).unwrap().to_string().contains("needs a date"));
@@ -255,6 +269,5 @@ fn options_that_do_not_fit_are_refused() {
     assert!(open(FolderOptions { rows_per_file: Some(0), ..by("") }).is_some());
     let file = outer.path().join("file");
     fs::write(&file, "").unwrap();
-    let make = parquet(ParquetOptions::default());
-    assert!(FolderSink::new(&file, &schema(), by(""), make).is_err());
+    assert!(LocalFolder::new(&file, true, false).is_err());
 }

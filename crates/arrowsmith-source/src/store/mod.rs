@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Objects in stores as inputs: `s3://`, `gs://`, `az://`, `http://` and all others that the
-//! `object_store` crate supports.
+//! Objects in stores as inputs and outputs: `s3://`, `gs://`, `az://`, `http://` and all others
+//! that the `object_store` crate supports.
 //!
-//! An object becomes an [`Input`](crate::Input) of which only the ranges that are read
-//! are fetched. Credentials and endpoints come from the environment, under the names that the
+//! An object becomes an [`Input`](crate::Input) of which only the ranges that are read are
+//! fetched, or an [`Output`](arrowsmith_core::sink::Output) that is sent in parts and visible when
+//! it is complete. Credentials and endpoints come from the environment, under the names that the
 //! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and caches
 //! nothing.
 //!
@@ -12,10 +13,13 @@
 //! # Ok::<(), arrowsmith_core::Error>(())
 //! ```
 
+mod failure;
 mod object;
 mod tls;
+mod upload;
 mod url;
 
+pub use self::upload::{StoreFolder, create, output};
 pub use self::url::{expand_url, is_url};
 pub use object::{object, objects};
 pub use object_store;

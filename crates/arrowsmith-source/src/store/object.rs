@@ -12,6 +12,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Runtime};
 
+use super::failure::told;
 use crate::dataset::{ends_in, nothing_in};
 use crate::{DataFile, Input, Ranged, partitions_of};
 
@@ -19,7 +20,7 @@ use crate::{DataFile, Input, Ranged, partitions_of};
 const THREADS: usize = 2;
 
 /// The runtime of all requests of the process.
-fn runtime() -> io::Result<&'static Runtime> {
+pub(super) fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     if let Some(runtime) = RUNTIME.get() {
         return Ok(runtime);
@@ -41,7 +42,7 @@ impl Ranged for Object {
     }
 
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
-        let parts = runtime()?.block_on(self.store.get_ranges(&self.path, ranges))?;
+        let parts = runtime()?.block_on(self.store.get_ranges(&self.path, ranges)).map_err(told)?;
         let lengths = ranges.iter().map(|range| range.end - range.start);
         if !lengths.eq(parts.iter().map(|part| part.len() as u64)) {
             return Err(io::Error::other("the store returned fewer bytes than it announced"));
@@ -56,7 +57,7 @@ impl Ranged for Object {
 /// # Errors
 /// [`Error::Io`] if the store does not have it or cannot be reached.
 pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<Input> {
-    let asked = runtime().and_then(|runtime| Ok(runtime.block_on(store.head(path))?));
+    let asked = runtime().and_then(|runtime| runtime.block_on(store.head(path)).map_err(told));
     let meta = asked.map_err(|error| Error::io(name, error))?;
     Ok(input(&store, meta, name))
 }
@@ -76,7 +77,7 @@ pub fn objects(
 ) -> Result<Vec<DataFile>> {
     let listed = runtime().and_then(|runtime| {
         let list = store.list(Some(prefix)).try_collect::<Vec<ObjectMeta>>();
-        Ok(runtime.block_on(list)?)
+        runtime.block_on(list).map_err(told)
     });
     let mut listed = listed.map_err(|error| Error::io(name, error))?;
     listed.sort_by(|one, other| one.location.cmp(&other.location));

@@ -5,9 +5,11 @@ use std::io;
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, Result};
+use object_store::path::Path;
 use object_store::{ObjectStore, parse_url_opts};
 use url::Url;
 
+use super::failure::told;
 use super::object::{object, objects};
 use crate::DataFile;
 
@@ -27,18 +29,23 @@ pub fn is_url(text: &str) -> bool {
 /// [`Error::Io`] for a URL that no store supports, and if the store cannot be reached or does not
 /// have it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
-    let refused = |error: object_store::Error| Error::io(url, io::Error::from(error));
+    let (store, path) = open(url)?;
+    if url.ends_with('/') {
+        return objects(&store, &path, extensions, url);
+    }
+    Ok(vec![object(store, &path, url)?.into()])
+}
+
+/// The store of a URL, and the path in it.
+pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    let refused = |error: object_store::Error| Error::io(url, told(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
     // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let options = environment().chain(plain);
     super::install_tls();
     let (store, path) = parse_url_opts(&parsed, options).map_err(refused)?;
-    let store: Arc<dyn ObjectStore> = Arc::from(store);
-    if url.ends_with('/') {
-        return objects(&store, &path, extensions, url);
-    }
-    Ok(vec![object(store, &path, url)?.into()])
+    Ok((Arc::from(store), path))
 }
 
 /// The environment variables of the stores' own tools. All others are ignored.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Stage`]: files that become visible together.
+//! [`LocalFolder`]: files of the file system that become visible together.
 //!
 //! They are written below a hidden folder beside or inside the target. A new target is that folder,
 //! renamed: it appears at once. An existing one gets the files one after another, by renames, and
@@ -9,30 +9,23 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use arrowsmith_core::sink::{Output, sync_folder};
+use arrowsmith_core::sink::{Folder, Output, sync_folder};
 use arrowsmith_core::{Error, Result};
 
-use super::FolderOptions;
-
-/// Files of a folder that is not complete; dropping it removes them.
-pub(super) struct Stage {
+/// A folder of the file system.
+pub struct LocalFolder {
     target: PathBuf,
     temporary: PathBuf,
     /// Paths relative to both.
     files: Vec<PathBuf>,
-    /// Between `part-` and the number of a file: of this writer alone, if the target has files.
-    infix: Option<String>,
-    extension: String,
+    /// Whether the target has files.
     is_added: bool,
     fsync: bool,
     is_complete: bool,
 }
 
-impl Drop for Stage {
+impl Drop for LocalFolder {
     fn drop(&mut self) {
         if !self.is_complete || self.is_added {
             // A failure cannot be reported here; the name shows that the folder is temporary.
@@ -41,8 +34,14 @@ impl Drop for Stage {
     }
 }
 
-impl Stage {
-    pub(super) fn new(path: &Path, options: &FolderOptions) -> Result<Self> {
+impl LocalFolder {
+    /// Starts a folder. With `append` it may have files; with `fsync` files and folders are synced
+    /// to disk.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if `path` cannot be written, is a file, or is a folder with files without
+    /// `append`.
+    pub fn new(path: &Path, append: bool, fsync: bool) -> Result<Self> {
         let failed = |error| Error::io(path, error);
         // A symbolic link is followed, so that it stays one.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
@@ -51,7 +50,7 @@ impl Stage {
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(failed(error)),
         };
-        if has_files && !options.append {
+        if has_files && !append {
             let message = "the folder is not empty; with append, files are added to it";
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
@@ -62,37 +61,16 @@ impl Stage {
             target,
             temporary,
             files: Vec::new(),
-            infix: has_files.then(unique),
-            extension: options.extension.clone(),
             is_added: has_files,
-            fsync: options.fsync,
+            fsync,
             is_complete: false,
         })
     }
 
-    /// The temporary folder.
-    pub(super) fn path(&self) -> &Path {
+    /// The folder with the incomplete files: a signal handler that ends the process has to remove
+    /// it.
+    pub fn temporary_path(&self) -> &Path {
         &self.temporary
-    }
-
-    /// Creates file `number` of a folder.
-    pub(super) fn create(&mut self, folder: &Path, number: u32) -> Result<Output> {
-        let name = match &self.infix {
-            Some(infix) => format!("part-{infix}-{number:05}.{}", self.extension),
-            None => format!("part-{number:05}.{}", self.extension),
-        };
-        let file = folder.join(name);
-        let inner = self.temporary.join(folder);
-        fs::create_dir_all(&inner).map_err(|error| Error::io(&inner, error))?;
-        let output = Output::create(self.temporary.join(&file))?.with_fsync(self.fsync);
-        self.files.push(file);
-        Ok(output)
-    }
-
-    /// Makes the files visible.
-    pub(super) fn commit(&mut self) -> Result<()> {
-        let done = if self.is_added { self.add() } else { self.rename() };
-        done.map_err(|error| Error::io(&self.target, error))
     }
 
     fn rename(&mut self) -> io::Result<()> {
@@ -132,23 +110,35 @@ impl Stage {
     }
 }
 
+impl Folder for LocalFolder {
+    fn has_files(&self) -> bool {
+        self.is_added
+    }
+
+    fn create(&mut self, name: &str) -> Result<Output> {
+        let file = PathBuf::from(name);
+        let path = self.temporary.join(&file);
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder).map_err(|error| Error::io(folder, error))?;
+        let output = Output::create(&path)?.with_fsync(self.fsync);
+        self.files.push(file);
+        Ok(output)
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        let done = if self.is_added { self.add() } else { self.rename() };
+        done.map_err(|error| Error::io(&self.target, error))
+    }
+}
+
 /// Creates a folder under an unused hidden name.
 fn temporary_in(outer: &Path) -> io::Result<PathBuf> {
     loop {
-        let path = outer.join(format!(".arrowsmith-{}.tmp", unique()));
+        let path = outer.join(format!(".arrowsmith-{}.tmp", super::unique()));
         match fs::create_dir(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(()) => return Ok(path),
         }
     }
-}
-
-/// A part of a name that no other writer of this folder uses: time, process and a counter, mixed.
-fn unique() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let nanos = now.as_secs() << 30 | u64::from(now.subsec_nanos());
-    format!("{nanos:016x}-{:x}-{count:x}", process::id())
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Errors of stores in words that a user can act on: what the server said without the XML around
+//! it, and which variable is missing where there are no credentials.
+
+use std::io;
+
+/// Addresses at which machines in clouds ask for credentials, and what to set elsewhere.
+const CREDENTIALS: [(&str, &str); 3] = [
+    (
+        "169.254.169.254/metadata",
+        "no credentials: set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or \
+         AZURE_STORAGE_SAS_KEY (AZURE_SKIP_SIGNATURE=true for a public container)",
+    ),
+    (
+        "169.254.169.254",
+        "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
+         (AWS_SKIP_SIGNATURE=true for a public bucket)",
+    ),
+    (
+        "metadata.google.internal",
+        "no credentials: set GOOGLE_SERVICE_ACCOUNT to the path of a key, or log in with gcloud \
+         (GOOGLE_SKIP_SIGNATURE=true for a public bucket)",
+    ),
+];
+
+/// The error of a request, with its kind.
+pub(super) fn told(error: object_store::Error) -> io::Error {
+    let text = error.to_string();
+    let kind = io::Error::from(error).kind();
+    io::Error::new(kind, message(&text))
+}
+
+fn message(text: &str) -> String {
+    if let Some((_, remedy)) = CREDENTIALS.iter().find(|(address, _)| text.contains(address)) {
+        return (*remedy).to_owned();
+    }
+    let status = text.split_once("status code: ").map(|(_, status)| status);
+    let Some(status) = status else { return text.to_owned() };
+    // "404 Not Found: <?xml …": the line of the status, and the two elements that say why.
+    let line = status.split(": ").next().unwrap_or(status).trim();
+    let reasons = ["Code", "Message"].into_iter().filter_map(|name| element(status, name));
+    let reason: Vec<&str> = reasons.collect();
+    match reason.is_empty() {
+        true => {
+            let plain = status.split_once('<').map_or(status, |(before, _)| before);
+            plain.trim().trim_end_matches(':').to_owned()
+        }
+        false => format!("{line}: {}", reason.join(": ")),
+    }
+}
+
+/// The text of an XML element without elements inside.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    rest.split_once(&format!("</{name}>")).map(|(inside, _)| inside.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_said_is_left() {
+        let start = "Object at location x not found: Error performing PUT http://h/b/x in 2ms - \
+                     Server returned non-2xx status code: ";
+        let xml = "<?xml version=\"1.0\"?>\n<Error><Code>NoSuchBucket</Code><Message>There is no \
+                   such bucket</Message></Error>";
+        for (text, expected) in [
+            (
+                format!("404 Not Found: {xml}"),
+                "404 Not Found: NoSuchBucket: There is no such bucket",
+            ),
+            ("403 Forbidden: ".to_owned(), "403 Forbidden"),
+            ("403 Forbidden: denied: by proxy".to_owned(), "403 Forbidden: denied: by proxy"),
+            ("500 Oops: <html>…".to_owned(), "500 Oops"),
+        ] {
+            assert_eq!(message(&format!("{start}{text}")), expected);
+        }
+        assert_eq!(message("error sending request"), "error sending request");
+        let missing = "Error performing PUT http://169.254.169.254/latest/api/token in 8s";
+        assert!(message(missing).contains("AWS_ACCESS_KEY_ID"));
+    }
+}
