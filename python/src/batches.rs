@@ -26,7 +26,7 @@ use crate::source;
 use crate::table::{Rows, Table};
 
 /// An exception of a callback, until it is raised where the batches are read.
-type Raised = Arc<Mutex<Option<PyErr>>>;
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// A reader of one of the formats.
 enum Reading {
@@ -70,15 +70,15 @@ impl Reading {
 }
 
 /// What a JSON reader is opened with.
-struct Opening {
-    builder: ReaderBuilder,
+pub(crate) struct Opening {
+    pub(crate) builder: ReaderBuilder,
     resident: Option<ResidentEngine>,
-    raised: Raised,
+    pub(crate) raised: Raised,
     cancel: Arc<AtomicBool>,
 }
 
 impl Opening {
-    fn new(
+    pub(crate) fn new(
         schema: &Bound<'_, PyAny>,
         rejects: &Bound<'_, PyAny>,
         on_device: bool,

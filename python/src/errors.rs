@@ -141,6 +141,8 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
         }
         None => match source.kind() {
             io::ErrorKind::NotFound => Some((2, source.to_string())),
+            io::ErrorKind::PermissionDenied => Some((13, source.to_string())),
+            io::ErrorKind::AlreadyExists => Some((17, source.to_string())),
             io::ErrorKind::IsADirectory => Some((21, source.to_string())),
             _ => None,
         },

@@ -21,6 +21,7 @@ mod reader;
 mod schema;
 mod source;
 mod table;
+mod write;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -142,6 +143,8 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(table::batch_from_ipc, module)?)?;
     module.add_function(wrap_pyfunction!(table::table_from_ipc, module)?)?;
+    module.add_function(wrap_pyfunction!(write::write_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(write::convert_json, module)?)?;
     module.add_class::<Batch>()?;
     module.add_class::<Cancel>()?;
     module.add_class::<Reader>()?;

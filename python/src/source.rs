@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Converts Python sources to inputs of the library.
+//! Converts Python sources to inputs of the library: text is a path, a pattern or a URL.
 //!
 //! `bytes` never change, so their memory is read in place. Other buffers may change while a thread
 //! reads them; they and files are copied piece by piece, holding the GIL.
@@ -39,8 +39,12 @@ pub(crate) fn files(
 ) -> PyResult<Vec<DataFile>> {
     let py = source.py();
     let one = |source: &Bound<'_, PyAny>| {
-        if let Ok(pattern) = source.cast::<PyString>() {
-            let found = arrowsmith::expand_dataset(pattern.to_str()?, extensions);
+        if let Ok(name) = source.cast::<PyString>() {
+            let name = name.to_str()?;
+            let found = py.detach(|| match arrowsmith::store::is_url(name) {
+                true => arrowsmith::store::expand_url(name, extensions),
+                false => arrowsmith::expand_dataset(name, extensions),
+            });
             return found.map_err(|error| raised(py, error));
         }
         match open(source)? {
@@ -75,7 +79,7 @@ fn unopened(source: &Bound<'_, PyAny>) -> PyResult<Input> {
         Input::Path(source.extract::<PathBuf>()?)
     } else {
         return Err(PyTypeError::new_err(format!(
-            "source: expected a path, a pattern, bytes, a buffer, a binary file, or a list of these, found {}",
+            "source: expected a path, a pattern, a URL, bytes, a buffer, a binary file, or a list of these, found {}",
             source.get_type().name()?
         )));
     };

@@ -133,7 +133,7 @@ struct Work {
 }
 
 impl Work {
-    fn run(&mut self, target: Target<'_>, interrupt: &Interrupt) -> Outcome<SinkSummary> {
+    fn run(&mut self, target: Target, interrupt: &Interrupt) -> Outcome<SinkSummary> {
         loop {
             if let Some(summary) = self.pass(&target, interrupt)? {
                 return Ok(summary);
@@ -143,7 +143,7 @@ impl Work {
     }
 
     /// Writes everything, unless the schema grows meanwhile.
-    fn pass(&mut self, target: &Target<'_>, interrupt: &Interrupt) -> Outcome<Option<SinkSummary>> {
+    fn pass(&mut self, target: &Target, interrupt: &Interrupt) -> Outcome<Option<SinkSummary>> {
         let mut sink = target.open(&self.reader.schema(), interrupt)?;
         let counters = Arc::clone(self.reader.progress());
         let mut progress = Progress::new(self.progress_when, counters.bytes_total());

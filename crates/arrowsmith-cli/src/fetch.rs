@@ -108,7 +108,7 @@ async fn fetch(
     args: &FetchArgs,
     options: &ClientOptions,
     query: &Query,
-    target: &Target<'_>,
+    target: &Target,
     interrupt: &Interrupt,
 ) -> Outcome {
     let started = Instant::now();

@@ -7,7 +7,6 @@ use std::path::Path;
 
 use arrowsmith::parquet::EXTENSIONS;
 use arrowsmith::{DataFile, Error, Input, json};
-use arrowsmith_core::sink::{Folder, Output};
 
 use crate::args::{Format, InputArgs};
 use crate::failure::{Failure, Outcome};
@@ -56,33 +55,10 @@ pub fn expand_url(url: &str, _: &[&str]) -> Outcome<Vec<DataFile>> {
 }
 
 #[cfg(not(feature = "store"))]
-fn no_store(url: &str) -> Failure {
+pub fn no_store(url: &str) -> Failure {
     Failure::Usage(format!(
         "{url}: this build has no `store`: build the command with `--features store` (or `full`)"
     ))
-}
-
-/// An object as an output.
-#[cfg(feature = "store")]
-pub fn create_url(url: &str) -> Outcome<Output> {
-    arrowsmith::store::create(url).map_err(Failure::output)
-}
-
-#[cfg(not(feature = "store"))]
-pub fn create_url(url: &str) -> Outcome<Output> {
-    Err(no_store(url))
-}
-
-/// The objects below a URL as an output.
-#[cfg(feature = "store")]
-pub fn create_folder_url(url: &str, append: bool) -> Outcome<Box<dyn Folder>> {
-    let folder = arrowsmith::store::StoreFolder::new(url, append).map_err(Failure::output)?;
-    Ok(Box::new(folder))
-}
-
-#[cfg(not(feature = "store"))]
-pub fn create_folder_url(url: &str, _: bool) -> Outcome<Box<dyn Folder>> {
-    Err(no_store(url))
 }
 
 /// Whether the inputs are Parquet: all of them, or none.

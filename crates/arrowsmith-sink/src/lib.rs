@@ -17,3 +17,5 @@ pub mod ipc;
 pub mod json;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "target")]
+pub mod target;

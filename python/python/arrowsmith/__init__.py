@@ -21,7 +21,18 @@ from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._scan import Scan
 from arrowsmith._signature import with_options
-from arrowsmith._types import Appendable, FileInfo, Reject, SchemaLike, Source
+from arrowsmith._types import (
+    Appendable,
+    ArrowArray,
+    ArrowStream,
+    FileInfo,
+    Reject,
+    SchemaLike,
+    Source,
+    Target,
+    WriteOptions,
+    Written,
+)
 from arrowsmith.errors import ArrowsmithError, ConfigError, DataError, FileError, SchemaError
 
 if TYPE_CHECKING:
@@ -43,7 +54,10 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Table",
+    "WriteOptions",
+    "Written",
     "__version__",
+    "convert_json",
     "infer_schema",
     "open_json",
     "open_parquet",
@@ -54,6 +68,7 @@ __all__ = [
     "read_parquet_async",
     "scan_json",
     "scan_parquet",
+    "write_parquet",
 ]
 
 
@@ -226,6 +241,57 @@ def scan_parquet(source: Source, **options: "Unpack[ParquetReadOptions]") -> Sca
     because a scan may be read several times.
     """
     return Scan("parquet", source, None, options)
+
+
+def write_parquet(
+    data: ArrowStream | ArrowArray, target: Target, **options: "Unpack[WriteOptions]"
+) -> Written:
+    """Write Parquet: all of ``data``, batch by batch.
+
+    The file, or all files of a folder, appear when they are complete; after an exception nothing is
+    left.
+
+    Args:
+        data: a table or reader of any library with the Arrow PyCapsule interface: ``Table`` and
+            ``Reader`` of this package, of pyarrow, polars, DuckDB, pandas.
+        target: a path, or a URL such as ``s3://bucket/table.parquet``; a folder if it ends in
+            ``/``, is one, or an option needs one.
+        **options: how the file is written, see ``WriteOptions``; ``None`` is the default of each.
+
+    Raises:
+        SchemaError: Parquet has no such type, or there is no such column to partition by.
+        ConfigError: the value of an option is not allowed.
+        TypeError: there is no such option, or its value has another type.
+        OSError: writing failed.
+    """
+    return Written(*_lib.write_parquet(data, target, options))
+
+
+@with_options(JsonReadOptions)
+def convert_json(
+    source: Source,
+    target: Target,
+    schema: SchemaLike | None = None,
+    *,
+    rejects: Callable[[Reject], object] | Appendable | None = None,
+    write: WriteOptions | None = None,
+    **options: "Unpack[JsonReadOptions]",
+) -> Written:
+    """Convert JSON to files, in bounded memory.
+
+    An inferred schema grows with the data, as in ``read_json`` and the command ``arrowsmith
+    convert``. The other arguments and exceptions are those of ``read_json``.
+
+    Args:
+        source: as for ``read_json``.
+        target: a path or URL that ends in ``.arrow``, ``.arrows``, ``.parquet`` or ``.jsonl``, or a
+            folder, of Parquet files.
+        schema: as for ``read_json``.
+        rejects: as for ``read_json``.
+        write: how the files are written, see ``WriteOptions``.
+        **options: how the source is read; ``None`` is the default of each:
+    """
+    return Written(*_lib.convert_json(source, target, schema, rejects, options, write or {}))
 
 
 def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:

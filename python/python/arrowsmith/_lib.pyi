@@ -6,7 +6,15 @@ from typing import Any, final, overload
 
 from typing_extensions import Self
 
-from arrowsmith._types import Appendable, Reject, SchemaLike, Source
+from arrowsmith._types import (
+    Appendable,
+    ArrowArray,
+    ArrowStream,
+    Reject,
+    SchemaLike,
+    Source,
+    Target,
+)
 
 __all__ = [
     "Batch",
@@ -17,6 +25,7 @@ __all__ = [
     "__version__",
     "batch_from_ipc",
     "condition",
+    "convert_json",
     "infer_schema",
     "open_json",
     "open_parquet",
@@ -25,6 +34,7 @@ __all__ = [
     "read_options",
     "read_parquet",
     "table_from_ipc",
+    "write_parquet",
 ]
 
 __version__: str
@@ -56,6 +66,17 @@ def parquet_metadata(source: Source, pages: bool) -> str: ...
 def batch_from_ipc(stream: bytes) -> Batch: ...
 def table_from_ipc(stream: bytes, rejects: int, left_out: int) -> Table: ...
 def condition(value: object) -> str: ...
+def write_parquet(
+    data: ArrowStream | ArrowArray, target: Target, options: Mapping[str, object]
+) -> tuple[int, int]: ...
+def convert_json(
+    source: Source,
+    target: Target,
+    schema: SchemaLike | None,
+    rejects: Callable[[Reject], object] | Appendable | None,
+    options: Mapping[str, object],
+    write: Mapping[str, object],
+) -> tuple[int, int]: ...
 def infer_schema(source: Source, options: Mapping[str, object]) -> Schema: ...
 
 @final

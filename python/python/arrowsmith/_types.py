@@ -4,7 +4,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from mmap import mmap
-from typing import Literal, Protocol, TypeAlias, TypedDict
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
 
 class BinaryFile(Protocol):
@@ -36,6 +36,74 @@ class Reject(TypedDict):
     found: str
     kept_as_null: bool
     text: bytes
+
+
+class ArrowStream(Protocol):
+    """An object with Arrow data: a table or reader of any library."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the data as a capsule."""
+        ...
+
+
+class ArrowArray(Protocol):
+    """An object with one batch of Arrow data."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """Return schema and data as capsules."""
+        ...
+
+
+class Written(NamedTuple):
+    """What was written."""
+
+    rows: int
+    """Rows in all files."""
+    bytes: int
+    """Bytes of all files."""
+
+
+class WriteOptions(TypedDict, total=False):
+    """How files are written; the first five are for Parquet."""
+
+    codec: str | None
+    """``none``, ``snappy``, ``lz4``, ``zstd``, ``gzip`` or ``brotli``, the last three with a level
+    (``zstd:9``), or ``auto``: none, lz4 or zstd for each column chunk. Default: ``zstd``."""
+
+    encodings: Literal["smallest", "compatible", "plain"] | None
+    """Which encodings are chosen from the data. Default: ``smallest``."""
+
+    bloom_filters: Sequence[str] | None
+    """Columns with a bloom filter, by their paths."""
+
+    row_group_rows: int | None
+    """Maximum rows of a row group. Default: 1048576."""
+
+    row_group_bytes: int | None
+    """Arrow data after which a row group ends, in bytes. Default: 256 MiB."""
+
+    partition_by: Sequence[str] | None
+    """Write a folder ``name=value`` for each value of these columns, or of ``year(c)``,
+    ``month(c)``, ``day(c)`` or ``hour(c)`` of one. The target is a folder."""
+
+    rows_per_file: int | None
+    """Start another file after this many rows. The target is a folder."""
+
+    bytes_per_file: int | None
+    """Start another file after this many bytes, at the end of a batch or row group. The target is a
+    folder."""
+
+    partitions_max: int | None
+    """Maximum number of folders ``name=value``. Default: 10000."""
+
+    append: bool | None
+    """Add files to a folder that has some already."""
+
+    threads: int | None
+    """Threads that encode; 0: as many as there are processors. Default: 0."""
+
+    fsync: bool | None
+    """Sync what was written to disk. Default: no."""
 
 
 class PageInfo(TypedDict):
@@ -118,6 +186,7 @@ class Appendable(Protocol):
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
 OneSource: TypeAlias = str | os.PathLike[str] | Buffer | BinaryFile
 Source: TypeAlias = OneSource | Sequence[OneSource]
+Target: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 TypesLike: TypeAlias = SchemaLike | Mapping[str, str | ArrowSchema]
 """Types by path, as text or Arrow types: ``{"id": "utf8", "user.born": pa.date32()}``."""

@@ -19,7 +19,7 @@ use crate::progress::Progress;
 
 pub fn run(
     args: &ConvertArgs,
-    target: Option<Target<'_>>,
+    target: Option<Target>,
     interrupt: &Interrupt,
     started: Instant,
 ) -> Outcome {
@@ -59,7 +59,7 @@ pub fn run(
 
 fn write(
     reader: &mut ParquetReader,
-    target: &Target<'_>,
+    target: &Target,
     args: &ConvertArgs,
     interrupt: &Interrupt,
 ) -> Outcome<SinkSummary> {

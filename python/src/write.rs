@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writing: Arrow data of any library, or JSON as it is read, to files and folders.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use arrow_schema::ArrowError;
+use arrowsmith::Error;
+use arrowsmith::json::{GrowingReader, Step};
+use arrowsmith_core::sink::SinkSummary;
+use arrowsmith_sink::folder::FolderOptions;
+use arrowsmith_sink::parquet::{Choice, ParquetOptions};
+use arrowsmith_sink::target::{Format, Target};
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use pyo3_arrow::input::AnyRecordBatch;
+
+use crate::batches::{Opening, Raised};
+use crate::errors::{config, raised};
+use crate::source;
+
+/// Rows and bytes that were written.
+type Written = (u64, u64);
+
+/// Writes Arrow data as Parquet, batch by batch.
+#[pyfunction]
+pub(crate) fn write_parquet(
+    data: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<Written> {
+    let py = data.py();
+    let target = given_target(target, options, Some(Format::Parquet(ParquetOptions::default())))?;
+    let mut reader = data.extract::<AnyRecordBatch>()?.into_reader()?;
+    let schema = reader.schema();
+    let mut sink = py.detach(|| target.open(&schema, |_| {})).map_err(|error| raised(py, error))?;
+    // The stream of another library may need the GIL, as its file objects do.
+    while let Some(batch) = py.detach(|| reader.next()) {
+        let batch = batch.map_err(|error| stream_error(py, error))?;
+        py.detach(|| sink.write(&batch)).map_err(|error| raised(py, error))?;
+        // Handles Ctrl-C between batches.
+        py.check_signals()?;
+    }
+    let summary = py.detach(|| sink.finish()).map_err(|error| raised(py, error))?;
+    Ok((summary.rows, summary.bytes))
+}
+
+/// Converts JSON to files, in bounded memory. An inferred schema grows, so that nothing is lost.
+#[pyfunction]
+pub(crate) fn convert_json(
+    source: &Bound<'_, PyAny>,
+    target: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    rejects: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    write: &Bound<'_, PyDict>,
+) -> PyResult<Written> {
+    let py = source.py();
+    let target = given_target(target, write, None)?;
+    let opening = Opening::new(schema, rejects, false, options, Arc::default())?;
+    let inputs = source::inputs(source)?;
+    let Opening { builder, raised: slot, .. } = opening;
+    let mut reader = py.detach(|| builder.growing(inputs)).map_err(|error| raised(py, error))?;
+    loop {
+        if let Some(summary) = pass(py, &mut reader, &target, &slot)? {
+            return Ok((summary.rows, summary.bytes));
+        }
+        py.detach(|| reader.restart()).map_err(|error| raised(py, error))?;
+    }
+}
+
+/// Writes everything, unless the schema grows meanwhile.
+fn pass(
+    py: Python<'_>,
+    reader: &mut GrowingReader,
+    target: &Target,
+    slot: &Raised,
+) -> PyResult<Option<SinkSummary>> {
+    let schema = reader.schema();
+    let opened = py.detach(|| target.open(&schema, |_| {}));
+    let mut sink = opened.map_err(|error| raised(py, error))?;
+    loop {
+        let step = py.detach(|| {
+            let step = reader.step()?;
+            if let Step::Batch(batch) = &step {
+                sink.write(batch)?;
+            }
+            Ok(step)
+        });
+        // An exception of a callback is the cause of what is reported.
+        if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(error);
+        }
+        match step.map_err(|error| raised(py, error))? {
+            // Handles Ctrl-C between batches.
+            Step::Batch(_) => py.check_signals()?,
+            Step::Grown => return Ok(None),
+            Step::End => break,
+        }
+    }
+    py.detach(|| sink.finish()).map(Some).map_err(|error| raised(py, error))
+}
+
+/// An error of an Arrow stream.
+fn stream_error(py: Python<'_>, error: ArrowError) -> PyErr {
+    raised(py, Error::Arrow(error))
+}
+
+/// The target and the options of writing; of which format, by `format` or the name.
+fn given_target(
+    target: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+    format: Option<Format>,
+) -> PyResult<Target> {
+    let py = target.py();
+    let Ok(path) = target.extract::<PathBuf>() else {
+        let found = target.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("target: expected a path or URL, found {found}")));
+    };
+    let mut given = Given { folder: FolderOptions::default(), ..Given::default() };
+    for (name, value) in options.iter() {
+        let name: String = name.extract()?;
+        if !value.is_none() {
+            given.set(&name, &value)?;
+        }
+    }
+    let is_folder = given.is_folder || Target::is_folder(&path);
+    let format = match format.or_else(|| Format::by_extension(&path)) {
+        Some(format) => format,
+        None if is_folder => Format::Parquet(ParquetOptions::default()),
+        None => return Err(config(py, unknown(&path))),
+    };
+    let format = match format {
+        Format::Parquet(_) => Format::Parquet(given.parquet),
+        _ if given.is_parquet => {
+            let message = "codec, encodings, bloom_filters, row_group_rows and row_group_bytes \
+                           are for Parquet";
+            return Err(config(py, message.to_owned()));
+        }
+        format => format,
+    };
+    let target = match is_folder {
+        true => Target::folder(path, format, given.folder, given.append),
+        false => Target::file(path, format),
+    };
+    Ok(target.with_threads(given.threads).with_fsync(given.fsync))
+}
+
+fn unknown(path: &Path) -> String {
+    format!(
+        "target: cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or \
+         .jsonl",
+        path.display().to_string()
+    )
+}
+
+/// The options of writing, see `WriteOptions` in `python/arrowsmith/_types.py`.
+#[derive(Default)]
+struct Given {
+    parquet: ParquetOptions,
+    is_parquet: bool,
+    folder: FolderOptions,
+    is_folder: bool,
+    append: bool,
+    threads: usize,
+    fsync: bool,
+}
+
+impl Given {
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        self.is_parquet |= matches!(
+            name,
+            "codec" | "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes"
+        );
+        self.is_folder |=
+            matches!(name, "partition_by" | "rows_per_file" | "bytes_per_file" | "partitions_max")
+                || (name == "append" && value.is_truthy()?);
+        match name {
+            "codec" => {
+                self.parquet.codec = text(name, value)?.parse().map_err(|e| raised(py, e))?;
+            }
+            "encodings" => {
+                self.parquet.encodings = match text(name, value)?.as_str() {
+                    "smallest" => Choice::Smallest,
+                    "compatible" => Choice::Compatible,
+                    "plain" => Choice::Plain,
+                    other => {
+                        let there = "there are smallest, compatible, plain";
+                        return Err(config(py, format!("encodings {other:?}: {there}")));
+                    }
+                }
+            }
+            "bloom_filters" => self.parquet.bloom_filters = texts(name, value)?,
+            "row_group_rows" => self.parquet.row_group_rows = number(name, value)?,
+            "row_group_bytes" => self.parquet.row_group_bytes = number(name, value)?,
+            "partition_by" => {
+                let parsed: Result<_, Error> =
+                    texts(name, value)?.iter().map(|text| text.parse()).collect();
+                self.folder.partition_by = parsed.map_err(|error| raised(py, error))?;
+            }
+            "rows_per_file" => self.folder.rows_per_file = Some(number(name, value)? as u64),
+            "bytes_per_file" => self.folder.bytes_per_file = Some(number(name, value)? as u64),
+            "partitions_max" => self.folder.partitions_max = number(name, value)?,
+            "append" => self.append = value.is_truthy()?,
+            "fsync" => self.fsync = value.is_truthy()?,
+            "threads" => self.threads = number(name, value)?,
+            _ => return Err(PyTypeError::new_err(format!("{name}: there is no such option"))),
+        }
+        Ok(())
+    }
+}
+
+fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let wrong = |_| PyTypeError::new_err(format!("{name}: expected str"));
+    value.extract().map_err(wrong)
+}
+
+/// A text, or several.
+fn texts(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if value.is_instance_of::<PyString>() {
+        return Ok(vec![text(name, value)?]);
+    }
+    let wrong = |_| PyTypeError::new_err(format!("{name}: expected a list of str"));
+    value.extract().map_err(wrong)
+}
+
+fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    value.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(value.py()) {
+            return config(value.py(), format!("{name}: must not be negative"));
+        }
+        PyTypeError::new_err(format!("{name}: expected int"))
+    })
+}

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing Parquet and converting JSON, read back by other libraries."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import duckdb
+import polars
+import pyarrow
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+import arrowsmith
+
+
+def rows(count: int) -> pyarrow.Table:
+    return pyarrow.table(
+        {
+            "n": range(count),
+            "key": [None if n % 7 == 0 else f"k/{n % 3}" for n in range(count)],
+            "ts": pyarrow.array([n * 3_600_000_000 for n in range(count)], pyarrow.timestamp("us")),
+        }
+    )
+
+
+@pytest.mark.parametrize("codec", ["zstd", "zstd:9", "snappy", "none", "auto"])
+def test_what_is_written_is_read_by_others(tmp_path: Path, codec: str) -> None:
+    table, path = rows(20_000), tmp_path / "t.parquet"
+    written = arrowsmith.write_parquet(table, path, codec=codec, row_group_rows=6000)
+    assert written == (20_000, path.stat().st_size)
+    assert written.rows == 20_000
+    assert pyarrow.parquet.read_table(path).equals(table)
+    assert pyarrow.parquet.ParquetFile(path).num_row_groups == 4
+    assert polars.read_parquet(path).equals(polars.DataFrame(table))
+    assert duckdb.execute(f"select sum(n) from '{path}'").fetchall() == [(sum(range(20_000)),)]
+    assert arrowsmith.read_parquet(path).to_pyarrow().equals(table)
+
+
+def test_data_of_any_library_is_written(tmp_path: Path) -> None:
+    table = rows(100)
+    sources = {
+        "pyarrow": table,
+        "batch": table.to_batches()[0],
+        "reader": table.to_reader(max_chunksize=7),
+        "polars": polars.DataFrame(table),
+        "pandas": table.to_pandas(),
+        "arrowsmith": arrowsmith.read_json(b'{"n":1}\n{"n":2}'),
+        "open": arrowsmith.open_json(b'{"n":1}\n{"n":2}'),
+    }
+    for name, data in sources.items():
+        path = tmp_path / f"{name}.parquet"
+        written = arrowsmith.write_parquet(data, path)
+        assert pyarrow.parquet.read_table(path).num_rows == written.rows in (2, 100), name
+
+
+def test_a_folder_is_partitioned(tmp_path: Path) -> None:
+    table, root = rows(1000), tmp_path / "table"
+    written = arrowsmith.write_parquet(table, root, partition_by=["key", "day(ts)"])
+    assert written.rows == 1000
+    names = sorted(str(path.relative_to(root)) for path in root.rglob("*.parquet"))
+    assert names[0] == "key=__HIVE_DEFAULT_PARTITION__/ts_day=1970-01-01/part-00000.parquet"
+    back = duckdb.execute(
+        f"select n, key, ts from read_parquet('{root}/*/*/*.parquet', hive_partitioning = true)"
+        " order by n"
+    )
+    assert back.fetchall() == list(zip(*table.to_pydict().values(), strict=True))
+    hive = pyarrow.dataset.dataset(root, partitioning="hive").to_table().sort_by("n")
+    assert hive["n"].equals(table["n"])
+    assert arrowsmith.read_parquet(root, columns=["key"]).num_rows == 1000
+    with pytest.raises(FileExistsError, match="not empty"):
+        arrowsmith.write_parquet(table, root, partition_by=["key"])
+    arrowsmith.write_parquet(table, root, partition_by=["key", "day(ts)"], append=True)
+    assert arrowsmith.read_parquet(root).num_rows == 2000
+
+
+def test_a_schema_grows_while_it_is_converted(tmp_path: Path) -> None:
+    text = b"".join(
+        b'{"a":%d}\n' % n if n < 30_000 else b'{"a":%d.5,"b":1}\n' % n for n in range(60_000)
+    )
+    source = tmp_path / "in.jsonl"
+    source.write_bytes(text)
+    target = tmp_path / "out.parquet"
+    assert arrowsmith.convert_json(source, target).rows == 60_000
+    back = pyarrow.parquet.read_table(target)
+    assert back.schema.field("a").type == pyarrow.float64()
+    assert back["b"].null_count == 30_000
+    for name in ["out.arrow", "out.arrows", "out.jsonl"]:
+        assert arrowsmith.convert_json(source, tmp_path / name, columns=["a"]).rows == 60_000
+    folder = tmp_path / "folder"
+    arrowsmith.convert_json(source, folder, write={"rows_per_file": 25_000})
+    assert [path.name for path in sorted(folder.iterdir())] == [
+        f"part-0000{n}.parquet" for n in range(3)
+    ]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(arrowsmith.DataError):
+        arrowsmith.convert_json(b'{"a":1}\n{"a":', tmp_path / "x.parquet")
+
+    def fail(_: object) -> None:
+        raise KeyError("callback")
+
+    with pytest.raises(KeyError, match="callback"):
+        arrowsmith.convert_json(
+            b'{"a":1}\n{"a":"x"}',
+            tmp_path / "x.parquet",
+            "a: int64",
+            on_error="skip",
+            rejects=fail,
+        )
+
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        yield rows(10).to_batches()[0]
+        raise RuntimeError("no more")
+
+    reader = pyarrow.RecordBatchReader.from_batches(rows(10).schema, batches())
+    with pytest.raises(arrowsmith.ArrowsmithError, match="no more"):
+        arrowsmith.write_parquet(reader, tmp_path / "x.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    wrong: list[tuple[dict[str, object], type[Exception], str]] = [
+        ({"codec": "zip"}, arrowsmith.ConfigError, "codec"),
+        ({"codec": 1}, TypeError, "codec: expected str"),
+        ({"encodings": "best"}, arrowsmith.ConfigError, "smallest"),
+        ({"row_group_rows": -1}, arrowsmith.ConfigError, "negative"),
+        ({"row_group_rows": "x"}, TypeError, "expected int"),
+        ({"rows_per_file": 0}, arrowsmith.ConfigError, "at least 1"),
+        ({"partition_by": ["week(ts)"]}, arrowsmith.ConfigError, "day"),
+        ({"partition_by": ["nope"]}, arrowsmith.SchemaError, "no such column"),
+        ({"partition_by": 5}, TypeError, "list of str"),
+        ({"nope": 1}, TypeError, "no such option"),
+    ]
+    for options, error, message in wrong:
+        with pytest.raises(error, match=message):
+            arrowsmith.write_parquet(rows(1), path, **options)  # type: ignore[arg-type]
+    with pytest.raises(arrowsmith.ConfigError, match=r"\.parquet"):
+        arrowsmith.convert_json(b"{}", tmp_path / "x.csv")
+    with pytest.raises(arrowsmith.ConfigError, match="for Parquet"):
+        arrowsmith.convert_json(b'{"a":1}', tmp_path / "x.arrow", write={"codec": "zstd"})
+    with pytest.raises(TypeError, match="path or URL"):
+        arrowsmith.write_parquet(rows(1), 5)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+class Store(BaseHTTPRequestHandler):
+    """Objects by HTTP: HEAD, GET of ranges, PUT."""
+
+    protocol_version = "HTTP/1.1"
+    objects: dict[str, bytes]
+
+    def answer(self, status: int, body: bytes = b"", length: int | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.send_header("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT")
+        if status == 206:
+            self.send_header("Content-Range", self.range)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_PUT(self) -> None:
+        self.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.answer(201)
+
+    def do_HEAD(self) -> None:
+        found = self.objects.get(self.path)
+        self.answer(404) if found is None else self.answer(200, length=len(found))
+
+    def do_GET(self) -> None:
+        found = self.objects.get(self.path)
+        if found is None:
+            return self.answer(404)
+        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+        self.range = f"bytes {first}-{last}/{len(found)}"
+        return self.answer(206, found[int(first) : int(last) + 1])
+
+    def log_message(self, *args: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    handler = type("Handler", (Store,), {"objects": {}})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_objects_are_written_and_read_by_their_urls(store: str) -> None:
+    table, url = rows(5000), f"{store}/a/t.parquet"
+    arrowsmith.write_parquet(table, url)
+    assert arrowsmith.read_parquet(url).to_pyarrow().equals(table)
+    few = arrowsmith.read_parquet(url, columns=["n"], filter=[("n", "<", 10)])
+    assert few.to_pyarrow()["n"].to_pylist() == list(range(10))
+    arrowsmith.convert_json(b'{"a":1}\n{"a":2}', f"{store}/b.jsonl")
+    assert arrowsmith.read_json(f"{store}/b.jsonl").to_pylist() == [{"a": 1}, {"a": 2}]
+    with pytest.raises(FileNotFoundError, match="404"):
+        arrowsmith.read_parquet(f"{store}/missing.parquet")
