@@ -1,9 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// The structures that the host writes and the kernels read. Generated from src/abi.rs by its test;
-// do not edit.
+// What the host and the kernels agree on. Generated from src/abi by its test; do not edit.
 #ifndef ARROWSMITH_ABI_CUH
 #define ARROWSMITH_ABI_CUH
 #include "common.cuh"
+
+// The kind of value that a node reads.
+enum Kind : u32 {
+    K_NULL = 0,
+    K_BOOL = 1,
+    K_INT = 2,
+    K_FLOAT = 3,
+    K_DECIMAL = 4,
+    K_UTF8 = 5,
+    K_JSON = 6,
+    K_BINARY = 7,
+    K_FIXED_BINARY = 8,
+    K_DATE32 = 9,
+    K_DATE64 = 10,
+    K_TIME = 11,
+    K_TIMESTAMP = 12,
+    K_DURATION = 13,
+    K_LIST = 14,
+    K_FIXED_LIST = 15,
+    K_STRUCT = 16,
+    K_MAP = 17,
+};
+
+// How the records of a piece are framed.
+enum Framed : u64 {
+    F_LINES = 0,
+    F_CONCATENATED = 1,
+    F_ARRAY = 2,
+    // An array that continues in the next piece.
+    F_ARRAY_PART = 3,
+};
+
+// How the values of a Parquet page are stored.
+enum PageEncoding : u64 {
+    E_PLAIN = 0,
+    E_DICTIONARY = 1,
+    E_RUNS = 2,
+    E_DELTA = 3,
+    E_DELTA_LENGTH = 4,
+    E_DELTA_STRINGS = 5,
+    E_SPLIT = 6,
+};
+
+// How a stored number of a Parquet page is converted to the Arrow type.
+enum Turn : u64 {
+    T_COPY = 0,
+    T_LOW = 1,
+    T_EXTEND = 2,
+    T_MULTIPLY = 3,
+    T_DIVIDE = 4,
+    T_BIG = 5,
+    T_INT96 = 6,
+    T_KEY = 7,
+};
+
+// Parts at the start of a page of version 1: bits.
+enum Cut : u64 {
+    CUT_REPS = 1,
+    CUT_LEVELS = 2,
+};
 
 // A node of a plan. Children of a node are contiguous.
 struct Node {
@@ -27,14 +86,14 @@ struct Node {
     // The number of these entries.
     u32 unders;
 };
-static_assert(sizeof(Node) == 40, "Node of src/abi.rs");
+static_assert(sizeof(Node) == 40, "Node of src/abi");
 
 // A node that becomes null with an ancestor: `times` values for each value of the ancestor.
 struct Under {
     u32 node;
     u32 times;
 };
-static_assert(sizeof(Under) == 8, "Under of src/abi.rs");
+static_assert(sizeof(Under) == 8, "Under of src/abi");
 
 // The text of a key.
 struct Key {
@@ -42,7 +101,7 @@ struct Key {
     // NONE for a key that JSON can only write with escapes.
     u32 len;
 };
-static_assert(sizeof(Key) == 8, "Key of src/abi.rs");
+static_assert(sizeof(Key) == 8, "Key of src/abi");
 
 // The arrays of a node.
 struct Column {
@@ -52,7 +111,7 @@ struct Column {
     // Of nested nodes: a byte that marks presence.
     u8 *valid;
 };
-static_assert(sizeof(Column) == 16, "Column of src/abi.rs");
+static_assert(sizeof(Column) == 16, "Column of src/abi");
 
 // From a value to the parent value: lists by their ends, fixed-size lists by division.
 struct Hop {
@@ -61,14 +120,14 @@ struct Hop {
     // Items of a fixed-size list; 0 for other lists.
     u64 size;
 };
-static_assert(sizeof(Hop) == 24, "Hop of src/abi.rs");
+static_assert(sizeof(Hop) == 24, "Hop of src/abi");
 
 // The 128 most significant bits of a power of five.
 struct Power {
     u64 high;
     u64 low;
 };
-static_assert(sizeof(Power) == 16, "Power of src/abi.rs");
+static_assert(sizeof(Power) == 16, "Power of src/abi");
 
 // A Parquet page in device memory.
 struct PageDesc {
@@ -91,7 +150,7 @@ struct PageDesc {
     // Non-null values in the page: computed on the device, except for a dictionary.
     u64 value_count;
 };
-static_assert(sizeof(PageDesc) == 88, "PageDesc of src/abi.rs");
+static_assert(sizeof(PageDesc) == 88, "PageDesc of src/abi");
 
 // A page that the device decompresses.
 struct UnpackTask {
@@ -102,11 +161,284 @@ struct UnpackTask {
     u64 to_len;
     // Scratch memory of a block: the literals of Zstandard.
     u8 *aside;
-    // `Cuts`.
+    // `Cut`s.
     u64 cuts;
     // The page that these bytes belong to; if none, the dictionary.
     PageDesc *page;
 };
-static_assert(sizeof(UnpackTask) == 56, "UnpackTask of src/abi.rs");
+static_assert(sizeof(UnpackTask) == 56, "UnpackTask of src/abi");
+
+// Scans text for tokens and line feeds.
+struct ScanArgs {
+    const u8 *text;
+    u64 len;
+    u64 lines;
+    // One state per block, then the state at the start of each.
+    u64 *states;
+    u64 *tokens;
+    // Tokens in the lower half, line feeds in the upper one, of each block.
+    u64 *counts;
+};
+static_assert(sizeof(ScanArgs) == 48, "ScanArgs of src/abi");
+typedef ScanArgs scan_states_args;
+typedef ScanArgs scan_masks_args;
+
+// Replaces an array by its exclusive scan, and appends the total.
+struct JoinArgs {
+    u64 *values;
+    u64 count;
+};
+static_assert(sizeof(JoinArgs) == 16, "JoinArgs of src/abi");
+typedef JoinArgs scan_join_args;
+typedef JoinArgs sum_join_args;
+
+// Lists the tokens.
+struct IndexArgs {
+    const u8 *text;
+    const u64 *tokens;
+    u64 words;
+    // Tokens before each block, in the lower half.
+    const u64 *counts;
+    u32 *places;
+    u8 *bytes;
+};
+static_assert(sizeof(IndexArgs) == 48, "IndexArgs of src/abi");
+typedef IndexArgs index_tokens_args;
+
+// Lists the records.
+struct FrameArgs {
+    const u8 *bytes;
+    u64 tokens;
+    u64 framing;
+    // For each block: how many brackets it leaves open; then how many are open before it.
+    u64 *depths;
+    // For each block: records that begin in it; then before it.
+    u64 *counts;
+    // First token of each record.
+    u32 *starts;
+};
+static_assert(sizeof(FrameArgs) == 48, "FrameArgs of src/abi");
+typedef FrameArgs frame_depths_args;
+typedef FrameArgs frame_count_args;
+typedef FrameArgs frame_write_args;
+
+// Walks the tokens of records and the plan.
+struct WalkArgs {
+    const u8 *text;
+    u64 len;
+    const u32 *places;
+    const u8 *bytes;
+    u64 tokens;
+    const u32 *starts;
+    u64 records;
+    u64 framing;
+    const Node *nodes;
+    const Under *unders;
+    const Key *keys;
+    const u8 *key_text;
+    const u32 *tables;
+    // The counter of slot s and record r is at s × records + r: first the count, then the
+    // start.
+    u64 *counts;
+    u64 *seen;
+    u8 *suspect;
+    const Column *columns;
+    u64 depth_max;
+    u64 record_bytes_max;
+    u64 record_tokens_max;
+    u64 refuse_unknown;
+    u64 slots;
+};
+static_assert(sizeof(WalkArgs) == 176, "WalkArgs of src/abi");
+typedef WalkArgs walk_count_args;
+typedef WalkArgs walk_write_args;
+
+// Converts the values of a column of fixed width.
+struct ConvertArgs {
+    const u8 *text;
+    const u32 *places;
+    u64 count;
+    u64 kind;
+    // Bits of a number; precision of a decimal; units per second of times.
+    u64 width;
+    // Signed integers; scale of a decimal; whether `local` applies to text without offset.
+    i64 option;
+    i64 local;
+    u64 allow_nan;
+    u8 *values;
+    u32 *valid;
+    u32 *nulls;
+    const Hop *hops;
+    u64 hop_count;
+    u8 *suspect;
+    const Power *powers;
+};
+static_assert(sizeof(ConvertArgs) == 120, "ConvertArgs of src/abi");
+typedef ConvertArgs convert_fixed_args;
+
+// Converts strings, kept JSON text and binary.
+struct StringArgs {
+    const u8 *text;
+    const u32 *places;
+    // Where the last token of kept JSON text is.
+    const u32 *last;
+    u64 count;
+    u64 kind;
+    // Binary: whether it is hex.
+    u64 hex;
+    // Fixed-size binary: its size.
+    u64 size;
+    // Bytes of each value; then its start, and after the last one the total.
+    u64 *offsets;
+    u8 *bytes;
+    // The offsets in Arrow's form, if 32 bits are enough.
+    u32 *narrow;
+    u32 *valid;
+    u32 *nulls;
+    const Hop *hops;
+    u64 hop_count;
+    u8 *suspect;
+};
+static_assert(sizeof(StringArgs) == 120, "StringArgs of src/abi");
+typedef StringArgs string_lens_args;
+typedef StringArgs string_copy_args;
+
+// Packs a byte per value, or NONE among positions, to a bit per value.
+struct PackArgs {
+    const u8 *bytes;
+    u64 count;
+    u32 *valid;
+    u32 *nulls;
+};
+static_assert(sizeof(PackArgs) == 32, "PackArgs of src/abi");
+typedef PackArgs pack_valid_args;
+
+// Extends offsets to 64 bits.
+struct WidenArgs {
+    const u32 *from;
+    u64 count;
+    u64 *to;
+};
+static_assert(sizeof(WidenArgs) == 24, "WidenArgs of src/abi");
+typedef WidenArgs widen_offsets_args;
+
+// Replaces arrays of `count` numbers, one after another, by their exclusive prefix sums.
+struct SlotArgs {
+    u64 *values;
+    u64 count;
+    u64 blocks;
+    // `blocks` + 1 sums for each array.
+    u64 *sums;
+    u64 *totals;
+};
+static_assert(sizeof(SlotArgs) == 40, "SlotArgs of src/abi");
+typedef SlotArgs slots_sum_args;
+typedef SlotArgs slots_join_args;
+typedef SlotArgs slots_spread_args;
+
+// Decompresses pages, and finds where their levels end.
+struct UnpackArgs {
+    const UnpackTask *tasks;
+    u64 task_count;
+    u32 *bad;
+};
+static_assert(sizeof(UnpackArgs) == 24, "UnpackArgs of src/abi");
+typedef UnpackArgs unpack_snappy_args;
+typedef UnpackArgs unpack_zstd_args;
+typedef UnpackArgs cut_pages_args;
+
+// Decodes the levels of pages.
+struct LevelArgs {
+    PageDesc *pages;
+    u64 page_count;
+    // One byte per entry; repetition levels only if the column has them.
+    u8 *def;
+    u8 *rep;
+    // Whether there is a value; then, after a scan, how many come before each, and after the
+    // last one the total.
+    u8 *valid;
+    u64 *before;
+    u64 entries;
+    u64 def_max;
+    u64 rep_max;
+    u32 *bad;
+};
+static_assert(sizeof(LevelArgs) == 80, "LevelArgs of src/abi");
+typedef LevelArgs page_levels_args;
+typedef LevelArgs page_firsts_args;
+
+// The slots of a node: entries at which one begins.
+struct SlotsArgs {
+    const u8 *def;
+    const u8 *rep;
+    u64 entries;
+    // The maximum repetition level and the minimum definition level of a slot.
+    u64 rep_most;
+    u64 def_least;
+    // Definition level from which it is not null.
+    u64 def_valid;
+    // Whether an entry is a slot; after a scan, how many come before it.
+    u64 *marks;
+    // Of a list: how many elements come before each entry; and the start of the elements of
+    // each slot.
+    const u64 *elements;
+    u32 *starts;
+    u8 *valid;
+    u64 *entry_of;
+};
+static_assert(sizeof(SlotsArgs) == 88, "SlotsArgs of src/abi");
+typedef SlotsArgs mark_slots_args;
+typedef SlotsArgs write_slots_args;
+
+// Decodes the values of pages.
+struct ValueArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    // One word per value: its number, or the address of its text; and for text its length, or,
+    // at first, the length of the prefix shared with the previous value.
+    u64 *words;
+    u64 *lens;
+    u64 dictionary_count;
+    // Bytes of text that a page of shared prefixes makes; and their destination.
+    u64 *totals;
+    u8 *text;
+    u32 *bad;
+};
+static_assert(sizeof(ValueArgs) == 64, "ValueArgs of src/abi");
+typedef ValueArgs page_values_args;
+typedef ValueArgs page_strings_args;
+typedef ValueArgs page_joins_args;
+
+// Writes each value into its final place.
+struct GatherArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    // Output rows, and the entry of each, if not all entries are rows.
+    u64 rows;
+    const u64 *entry_of;
+    const u8 *valid;
+    const u64 *before;
+    const u64 *words;
+    const u64 *lens;
+    const u8 *dictionary;
+    const u64 *dictionary_words;
+    const u64 *dictionary_lens;
+    // Bytes of a stored value, 0 for bits; bytes of an output value.
+    u64 stored;
+    u64 width;
+    u64 turn;
+    i64 factor;
+    u8 *out;
+    // Of text: bytes of each row, then their start.
+    u64 *offsets;
+    u32 *narrow;
+    u64 utf8;
+    u32 *bad;
+};
+static_assert(sizeof(GatherArgs) == 160, "GatherArgs of src/abi");
+typedef GatherArgs gather_fixed_args;
+typedef GatherArgs gather_decimals_args;
+typedef GatherArgs gather_lens_args;
+typedef GatherArgs gather_text_args;
 
 #endif

@@ -35,7 +35,7 @@ typedef unsigned __int128 u128;
 #define NONE 0xFFFFFFFFu
 
 // A kernel takes one structure, all of whose fields are eight bytes wide.
-#define KERNEL(name, Args) extern "C" __global__ void name(const Args a)
+#define KERNEL(name) extern "C" __global__ void name(const name##_args a)
 
 __device__ __forceinline__ u64 thread_index() { return (u64)blockIdx.x * BLOCK + threadIdx.x; }
 

@@ -40,15 +40,6 @@ pub fn source() -> String {
     text
 }
 
-/// The names of all kernels.
-pub fn names() -> Vec<String> {
-    let names = FILES.iter().flat_map(|file| file.lines()).filter_map(|line| {
-        let name = line.strip_prefix("KERNEL(")?.split(',').next()?;
-        Some(name.to_owned())
-    });
-    names.collect()
-}
-
 /// A hash of source and options, equal on every machine: the key of the kernel cache.
 pub fn fingerprint() -> u64 {
     let text = source() + &OPTIONS.join(" ");

@@ -10,7 +10,8 @@
 
 #![deny(unsafe_code)]
 
-mod abi;
+#[doc(hidden)]
+pub mod abi;
 #[expect(unsafe_code, reason = "the CUDA driver and the shim are C")]
 pub mod device;
 mod json;

@@ -7,26 +7,6 @@
 #include "number.cuh"
 #include "time.cuh"
 
-struct ConvertArgs {
-    const u8 *text;
-    const u32 *places;
-    u64 count;
-    u64 kind;
-    // Bits of a number; precision of a decimal; units per second of times.
-    u64 width;
-    // Signed integers; scale of a decimal; whether `local` applies to text without offset.
-    i64 option;
-    i64 local;
-    u64 allow_nan;
-    u8 *values;
-    u32 *valid;
-    u32 *nulls;
-    const Hop *hops;
-    u64 hop_count;
-    u8 *suspect;
-    const Power *powers;
-};
-
 // Bytes between the quotes of an ASCII string without escapes; NONE for any other.
 __device__ __forceinline__ u32 plain_bytes(const u8 *text) {
     u32 len = 0;
@@ -111,7 +91,7 @@ __device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
     return !negative && (a.width == 64 || magnitude >> a.width == 0);
 }
 
-KERNEL(convert_fixed, ConvertArgs) {
+KERNEL(convert_fixed) {
     const u64 index = thread_index();
     const u32 place = index < a.count ? a.places[index] : NONE;
     bool there = place != NONE;
@@ -176,15 +156,7 @@ KERNEL(convert_fixed, ConvertArgs) {
     }
 }
 
-struct PackArgs {
-    // Packs a byte per value, or NONE among positions, to a bit per value.
-    const u8 *bytes;
-    u64 count;
-    u32 *valid;
-    u32 *nulls;
-};
-
-KERNEL(pack_valid, PackArgs) {
+KERNEL(pack_valid) {
     const u64 index = thread_index();
     const u32 word = __ballot_sync(FULL, index < a.count && a.bytes[index] != 0);
     if (index < a.count && index % WARP == 0) {
@@ -195,28 +167,12 @@ KERNEL(pack_valid, PackArgs) {
     }
 }
 
-struct WidenArgs {
-    const u32 *from;
-    u64 count;
-    u64 *to;
-};
-
-KERNEL(widen_offsets, WidenArgs) {
+KERNEL(widen_offsets) {
     const u64 index = thread_index();
     if (index < a.count) a.to[index] = a.from[index];
 }
 
-struct SlotArgs {
-    // `slots` arrays of `count` numbers, one after another.
-    u64 *values;
-    u64 count;
-    u64 blocks;
-    // `blocks` + 1 sums for each array.
-    u64 *sums;
-    u64 *totals;
-};
-
-KERNEL(slots_sum, SlotArgs) {
+KERNEL(slots_sum) {
     const u64 slot = blockIdx.x / a.blocks, block = blockIdx.x % a.blocks;
     const u64 i = block * BLOCK + threadIdx.x;
     u64 total;
@@ -224,13 +180,13 @@ KERNEL(slots_sum, SlotArgs) {
     if (threadIdx.x == 0) a.sums[slot * (a.blocks + 1) + block] = total;
 }
 
-KERNEL(slots_join, SlotArgs) {
+KERNEL(slots_join) {
     u64 *sums = a.sums + blockIdx.x * (a.blocks + 1);
     scan_array<Sum>(sums, a.blocks);
     if (threadIdx.x == 0) a.totals[blockIdx.x] = sums[a.blocks];
 }
 
-KERNEL(slots_spread, SlotArgs) {
+KERNEL(slots_spread) {
     const u64 slot = blockIdx.x / a.blocks, block = blockIdx.x % a.blocks;
     const u64 i = block * BLOCK + threadIdx.x;
     u64 *value = a.values + slot * a.count + i;

@@ -4,19 +4,9 @@
 // A record is a line, or, in the other framings, begins where no bracket is open. These kernels
 // only find where records begin; `walk` checks that each is valid, and that only allowed bytes are
 // between them. They rely on no property of the input.
-#include "../common.cuh"
+#include "../abi.cuh"
 
-struct IndexArgs {
-    const u8 *text;
-    const u64 *tokens;
-    u64 words;
-    // Tokens before each block, in the lower half.
-    const u64 *counts;
-    u32 *places;
-    u8 *bytes;
-};
-
-KERNEL(index_tokens, IndexArgs) {
+KERNEL(index_tokens) {
     const u64 w = thread_index();
     u64 mask = w < a.words ? a.tokens[w] : 0;
     u64 total;
@@ -28,25 +18,12 @@ KERNEL(index_tokens, IndexArgs) {
     }
 }
 
-struct FrameArgs {
-    const u8 *bytes;
-    u64 tokens;
-    // 0 lines, 1 concatenated, 2 array.
-    u64 framing;
-    // For each block: how many brackets it leaves open; then how many are open before it.
-    u64 *depths;
-    // For each block: records that begin in it; then before it.
-    u64 *counts;
-    // First token of each record.
-    u32 *starts;
-};
-
 __device__ __forceinline__ u64 opens(u8 c) {
     if (c == '{' || c == '[') return 1;
     return c == '}' || c == ']' ? ~(u64)0 : 0;
 }
 
-KERNEL(frame_depths, FrameArgs) {
+KERNEL(frame_depths) {
     const u64 i = thread_index();
     u64 total;
     block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
@@ -56,18 +33,18 @@ KERNEL(frame_depths, FrameArgs) {
 __device__ bool starts_record(const FrameArgs &a, u64 i, u64 depth) {
     if (i >= a.tokens) return false;
     const u8 c = a.bytes[i];
-    if (a.framing == 0) return c != '\n' && (i == 0 || a.bytes[i - 1] == '\n');
-    return depth == 0 && c != '}' && c != ']' && !(a.framing == 2 && c == ',');
+    if (a.framing == F_LINES) return c != '\n' && (i == 0 || a.bytes[i - 1] == '\n');
+    return depth == 0 && c != '}' && c != ']' && !(a.framing == F_ARRAY && c == ',');
 }
 
 __device__ u64 depth_before(const FrameArgs &a, u64 i) {
-    if (a.framing == 0) return 0;
+    if (a.framing == F_LINES) return 0;
     u64 total;
     const u64 local = block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
     return local + a.depths[blockIdx.x];
 }
 
-KERNEL(frame_count, FrameArgs) {
+KERNEL(frame_count) {
     const u64 i = thread_index();
     const u64 depth = depth_before(a, i);
     u64 total;
@@ -75,7 +52,7 @@ KERNEL(frame_count, FrameArgs) {
     if (threadIdx.x == 0) a.counts[blockIdx.x] = total;
 }
 
-KERNEL(frame_write, FrameArgs) {
+KERNEL(frame_write) {
     const u64 i = thread_index();
     const u64 depth = depth_before(a, i);
     const bool starts = starts_record(a, i, depth);

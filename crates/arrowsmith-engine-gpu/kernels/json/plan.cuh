@@ -5,11 +5,6 @@
 #define ARROWSMITH_PLAN_CUH
 #include "../abi.cuh"
 
-enum Kind : u32 {
-    K_NULL, K_BOOL, K_INT, K_FLOAT, K_DECIMAL, K_UTF8, K_JSON, K_BINARY, K_FIXED_BINARY,
-    K_DATE32, K_DATE64, K_TIME, K_TIMESTAMP, K_DURATION, K_LIST, K_FIXED_LIST, K_STRUCT, K_MAP,
-};
-
 // Keys are hashed by FNV-1a.
 __device__ __forceinline__ u32 hash_step(u32 hash, u8 c) { return (hash ^ c) * 16777619u; }
 #define HASH_START 2166136261u

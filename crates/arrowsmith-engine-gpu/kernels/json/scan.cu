@@ -11,7 +11,7 @@
 // A *token* is a bracket, comma or colon outside strings, the quote that opens a string, the first
 // byte of any other word, and, if records are lines, a line feed. White space that is not a token
 // only separates words, and is not looked at again.
-#include "../common.cuh"
+#include "../abi.cuh"
 
 // The effect of a piece of text, for each of its two possible start states: not escaped (bits 0 to
 // 2) and escaped (3 to 5). Bit 0: the next byte is escaped. Bit 1: an odd number of quotes, since
@@ -74,18 +74,7 @@ __device__ __forceinline__ u64 prefix_xor(u64 bits) {
     return bits;
 }
 
-struct ScanArgs {
-    const u8 *text;
-    u64 len;
-    u64 lines;
-    // One state per block, then the state at the start of each.
-    u64 *states;
-    u64 *tokens;
-    // Tokens in the lower half, line feeds in the upper one, of each block.
-    u64 *counts;
-};
-
-KERNEL(scan_states, ScanArgs) {
+KERNEL(scan_states) {
     const u64 from = thread_index() * 64;
     u64 state = State::identity();
     if (from < a.len) {
@@ -108,17 +97,12 @@ KERNEL(scan_states, ScanArgs) {
     if (threadIdx.x == 0) a.states[blockIdx.x] = total;
 }
 
-struct JoinArgs {
-    u64 *values;
-    u64 count;
-};
-
-KERNEL(scan_join, JoinArgs) { scan_array<State>(a.values, a.count); }
+KERNEL(scan_join) { scan_array<State>(a.values, a.count); }
 
 // Exclusive prefix sum of an array by one block; the place after the last gets the total.
-KERNEL(sum_join, JoinArgs) { scan_array<Sum>(a.values, a.count); }
+KERNEL(sum_join) { scan_array<Sum>(a.values, a.count); }
 
-KERNEL(scan_masks, ScanArgs) {
+KERNEL(scan_masks) {
     const u64 from = thread_index() * 64;
     Masks m = {0, 0, 0, 0, 0, 0};
     u64 state = State::identity();

@@ -4,28 +4,6 @@
 #include "plan.cuh"
 #include "text.cuh"
 
-struct StringArgs {
-    const u8 *text;
-    const u32 *places;
-    // Where the last token of kept JSON text is.
-    const u32 *last;
-    u64 count;
-    u64 kind;
-    // Binary: whether it is hex. Fixed-size binary: its size.
-    u64 hex;
-    u64 size;
-    // Bytes of each value; then its start, and after the last one the total.
-    u64 *offsets;
-    u8 *bytes;
-    // The offsets in Arrow's form, if 32 bits are enough.
-    u32 *narrow;
-    u32 *valid;
-    u32 *nulls;
-    const Hop *hops;
-    u64 hop_count;
-    u8 *suspect;
-};
-
 #define BAD (~(u64)0)
 
 // Bytes of a string after its quote, without escapes.
@@ -129,7 +107,7 @@ __device__ void binary_copy(const u8 *text, bool hex, u8 *out, u64 len) {
     }
 }
 
-KERNEL(string_lens, StringArgs) {
+KERNEL(string_lens) {
     const u64 index = thread_index();
     const u32 place = index < a.count ? a.places[index] : NONE;
     const bool there = place != NONE;
@@ -160,7 +138,7 @@ KERNEL(string_lens, StringArgs) {
     }
 }
 
-KERNEL(string_copy, StringArgs) {
+KERNEL(string_copy) {
     const u64 index = thread_index();
     if (index >= a.count) return;
     const u32 place = a.places[index];

@@ -16,33 +16,6 @@
 // Maximum nesting depth inside skipped values.
 #define SKIP_DEPTH 128
 
-struct WalkArgs {
-    const u8 *text;
-    u64 len;
-    const u32 *places;
-    const u8 *bytes;
-    u64 tokens;
-    const u32 *starts;
-    u64 records;
-    // 0 lines, 1 concatenated, 2 array, 3 array that continues in the next piece.
-    u64 framing;
-    const Node *nodes;
-    const Under *unders;
-    const Key *keys;
-    const u8 *key_text;
-    const u32 *tables;
-    // The counter of slot s and record r is at s × records + r: first the count, then the start.
-    u64 *counts;
-    u64 *seen;
-    u8 *suspect;
-    const Column *columns;
-    u64 depth_max;
-    u64 record_bytes_max;
-    u64 record_tokens_max;
-    u64 refuse_unknown;
-    u64 slots;
-};
-
 struct Frame {
     u32 node, index;
     // Next field of a struct, elements of a fixed-size list so far.
@@ -289,13 +262,13 @@ template <bool WRITE> struct Walker {
 
     // Whether only allowed bytes follow the record.
     __device__ bool is_end() const {
-        if (a.framing == 0) return t >= end || a.bytes[t] == '\n';
-        if (a.framing == 1 || (a.framing == 2 && record + 1 == a.records)) return t == end;
+        if (a.framing == F_LINES) return t >= end || a.bytes[t] == '\n';
+        if (a.framing == F_CONCATENATED || (a.framing == F_ARRAY && record + 1 == a.records)) return t == end;
         return t + 1 == end && a.bytes[t] == ',';
     }
 };
 
-KERNEL(walk_count, WalkArgs) {
+KERNEL(walk_count) {
     const u64 record = thread_index();
     if (record >= a.records) return;
     const u32 from = a.starts[record];
@@ -314,7 +287,7 @@ KERNEL(walk_count, WalkArgs) {
     }
 }
 
-KERNEL(walk_write, WalkArgs) {
+KERNEL(walk_write) {
     const u64 record = thread_index();
     if (record >= a.records) return;
     const u32 from = a.starts[record];

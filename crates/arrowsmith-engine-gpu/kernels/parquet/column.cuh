@@ -7,10 +7,6 @@
 #define ARROWSMITH_COLUMN_CUH
 #include "../abi.cuh"
 
-enum PageEncoding : u64 {
-    E_PLAIN, E_DICTIONARY, E_RUNS, E_DELTA, E_DELTA_LENGTH, E_DELTA_STRINGS, E_SPLIT,
-};
-
 // An unsigned varint (seven bits per byte); false if it is truncated.
 __device__ __forceinline__ bool varint(const u8 *p, u64 len, u64 *at, u64 *value) {
     u64 result = 0;

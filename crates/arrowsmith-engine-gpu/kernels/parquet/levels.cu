@@ -3,27 +3,11 @@
 // enclosing lists and structures: their validity, and where the elements of each list begin.
 #include "column.cuh"
 
-struct LevelArgs {
-    PageDesc *pages;
-    u64 page_count;
-    // One byte per entry; repetition levels only if the column has them.
-    u8 *def;
-    u8 *rep;
-    // Whether there is a value; then, after a scan, how many come before each, and after the last
-    // one the total.
-    u8 *valid;
-    u64 *before;
-    u64 entries;
-    u64 def_max;
-    u64 rep_max;
-    u32 *bad;
-};
-
 // Bits of a level.
 __device__ __forceinline__ u32 level_width(u64 most) { return 64 - (u32)__clzll((i64)most); }
 
 // One block per page.
-KERNEL(page_levels, LevelArgs) {
+KERNEL(page_levels) {
     const PageDesc page = a.pages[blockIdx.x];
     bool sound = true;
     auto put = [&](u64 k, u64 level) {
@@ -57,7 +41,7 @@ KERNEL(page_levels, LevelArgs) {
     if (!good || !sound) *a.bad = 1;
 }
 
-KERNEL(page_firsts, LevelArgs) {
+KERNEL(page_firsts) {
     const u64 i = thread_index();
     if (i >= a.page_count) return;
     PageDesc &page = a.pages[i];
@@ -65,36 +49,16 @@ KERNEL(page_firsts, LevelArgs) {
     page.value_count = a.before[page.first + page.count] - page.value_first;
 }
 
-// The slots of a node: entries at which one begins.
-struct SlotsArgs {
-    const u8 *def;
-    const u8 *rep;
-    u64 entries;
-    // The maximum repetition level and the minimum definition level of a slot.
-    u64 rep_most;
-    u64 def_least;
-    // Definition level from which it is not null.
-    u64 def_valid;
-    // Whether an entry is a slot; after a scan, how many come before it.
-    u64 *marks;
-    // Of a list: how many elements come before each entry; and the start of the elements of each
-    // slot.
-    const u64 *elements;
-    u32 *starts;
-    u8 *valid;
-    u64 *entry_of;
-};
-
 __device__ __forceinline__ bool is_slot(const SlotsArgs &a, u64 i) {
     return (!a.rep || a.rep[i] <= a.rep_most) && a.def[i] >= a.def_least;
 }
 
-KERNEL(mark_slots, SlotsArgs) {
+KERNEL(mark_slots) {
     const u64 i = thread_index();
     if (i < a.entries) a.marks[i] = is_slot(a, i);
 }
 
-KERNEL(write_slots, SlotsArgs) {
+KERNEL(write_slots) {
     const u64 i = thread_index();
     if (i >= a.entries || !is_slot(a, i)) return;
     const u64 slot = a.marks[i];

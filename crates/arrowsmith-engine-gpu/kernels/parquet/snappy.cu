@@ -45,7 +45,7 @@ __device__ inline SnappyElement snappy_element(const u8 *p, u64 left) {
     return {head + out, out, 0, p + head};
 }
 
-KERNEL(unpack_snappy, UnpackArgs) {
+KERNEL(unpack_snappy) {
     __shared__ Batch batch;
     __shared__ u32 hop[BLOCK];
     __shared__ u8 begins[BLOCK];
@@ -115,7 +115,7 @@ KERNEL(unpack_snappy, UnpackArgs) {
 }
 
 // Where levels and values begin in the decompressed pages of version 1: one thread per page.
-KERNEL(cut_pages, UnpackArgs) {
+KERNEL(cut_pages) {
     const u64 i = thread_index();
     if (i >= a.task_count) return;
     const UnpackTask task = a.tasks[i];

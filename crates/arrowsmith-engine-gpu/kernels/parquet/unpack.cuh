@@ -10,15 +10,6 @@
 #define ARROWSMITH_UNPACK_CUH
 #include "column.cuh"
 
-// Parts at the start of a page of version 1.
-enum Cuts : u64 { CUT_REPS = 1, CUT_LEVELS = 2 };
-
-struct UnpackArgs {
-    const UnpackTask *tasks;
-    u64 task_count;
-    u32 *bad;
-};
-
 // Elements, of which a block makes bytes. The output of element `k` begins at `start[k]`.
 struct Batch {
     u32 start[BLOCK + 1];

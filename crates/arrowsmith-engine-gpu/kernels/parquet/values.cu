@@ -4,21 +4,7 @@
 #include "column.cuh"
 #include "../json/text.cuh"
 
-struct ValueArgs {
-    const PageDesc *pages;
-    u64 page_count;
-    // One word per value: its number, or the address of its text; and for text its length, or, at
-    // first, the length of the prefix shared with the previous value.
-    u64 *words;
-    u64 *lens;
-    u64 dictionary_count;
-    // Bytes of text that a page of shared prefixes makes; and their destination.
-    u64 *totals;
-    u8 *text;
-    u32 *bad;
-};
-
-KERNEL(page_values, ValueArgs) {
+KERNEL(page_values) {
     const PageDesc page = a.pages[blockIdx.x];
     u64 *words = a.words + page.value_first;
     const u64 count = page.value_count;
@@ -80,7 +66,7 @@ KERNEL(page_values, ValueArgs) {
 
 // Pages of strings stored one after another, each after its length: one thread per page, because
 // each length gives the position of the next. `pages` may be the dictionary as a page.
-KERNEL(page_strings, ValueArgs) {
+KERNEL(page_strings) {
     const u64 i = thread_index();
     if (i >= a.page_count) return;
     const PageDesc page = a.pages[i];
@@ -103,7 +89,7 @@ KERNEL(page_strings, ValueArgs) {
 }
 
 // Pages whose values share prefixes with the previous value: one at a time, each by a full block.
-KERNEL(page_joins, ValueArgs) {
+KERNEL(page_joins) {
     const PageDesc page = a.pages[blockIdx.x];
     if (page.encoding != E_DELTA_STRINGS) return;
     u64 *words = a.words + page.value_first, *lens = a.lens + page.value_first;
@@ -133,37 +119,9 @@ KERNEL(page_joins, ValueArgs) {
     }
 }
 
-enum Turn : u64 { T_COPY, T_LOW, T_EXTEND, T_MULTIPLY, T_DIVIDE, T_BIG, T_INT96, T_KEY };
-
 #define JULIAN_DAY 2440588
 #define DAY_NANOSECONDS 86400000000000ll
 
-
-struct GatherArgs {
-    const PageDesc *pages;
-    u64 page_count;
-    // Output rows, and the entry of each, if not all entries are rows.
-    u64 rows;
-    const u64 *entry_of;
-    const u8 *valid;
-    const u64 *before;
-    const u64 *words;
-    const u64 *lens;
-    const u8 *dictionary;
-    const u64 *dictionary_words;
-    const u64 *dictionary_lens;
-    // Bytes of a stored value, 0 for bits; bytes of an output value.
-    u64 stored;
-    u64 width;
-    u64 turn;
-    i64 factor;
-    u8 *out;
-    // Of text: bytes of each row, then their start.
-    u64 *offsets;
-    u32 *narrow;
-    u64 utf8;
-    u32 *bad;
-};
 
 __device__ __forceinline__ u64 entry_at(const GatherArgs &a, u64 row) { return a.entry_of ? a.entry_of[row] : row; }
 
@@ -178,7 +136,7 @@ __device__ bool big_endian(const u8 *from, u64 stride, u64 len, u8 *out, u64 wid
     return fits;
 }
 
-KERNEL(gather_fixed, GatherArgs) {
+KERNEL(gather_fixed) {
     const u64 row = thread_index();
     if (row >= a.rows) return;
     const u64 entry = entry_at(a, row);
@@ -260,7 +218,7 @@ __device__ __forceinline__ const u8 *text_of(const GatherArgs &a, u64 entry, u64
 }
 
 // Decimals that are stored as strings of any length.
-KERNEL(gather_decimals, GatherArgs) {
+KERNEL(gather_decimals) {
     const u64 row = thread_index();
     if (row >= a.rows) return;
     const u64 entry = entry_at(a, row);
@@ -271,7 +229,7 @@ KERNEL(gather_decimals, GatherArgs) {
     if (text && (len == 0 || !big_endian(text, 1, len, out, a.width))) *a.bad = 1;
 }
 
-KERNEL(gather_lens, GatherArgs) {
+KERNEL(gather_lens) {
     const u64 row = thread_index();
     if (row >= a.rows) return;
     const u64 entry = entry_at(a, row);
@@ -291,7 +249,7 @@ KERNEL(gather_lens, GatherArgs) {
     a.offsets[row] = len;
 }
 
-KERNEL(gather_text, GatherArgs) {
+KERNEL(gather_text) {
     const u64 row = thread_index();
     if (row >= a.rows) return;
     const u64 entry = entry_at(a, row);

@@ -283,7 +283,7 @@ __device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, 
     return true;
 }
 
-KERNEL(unpack_zstd, UnpackArgs) {
+KERNEL(unpack_zstd) {
     __shared__ Zstd z;
     const UnpackTask task = a.tasks[blockIdx.x];
     u64 at = 0, block_most = 0, done = 0;

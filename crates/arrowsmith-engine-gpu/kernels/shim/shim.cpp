@@ -236,28 +236,28 @@ struct Entry {
     bool together;
 };
 
-#define ALONE(name, Args) {#name, call<Args, name>, sizeof(Args) / 8, false}
-#define TOGETHER(name, Args) {#name, call<Args, name>, sizeof(Args) / 8, true}
+#define ALONE(name) {#name, call<name##_args, name>, sizeof(name##_args) / 8, false}
+#define TOGETHER(name) {#name, call<name##_args, name>, sizeof(name##_args) / 8, true}
 
 const Entry ENTRIES[] = {
-    TOGETHER(scan_states, ScanArgs),
-    TOGETHER(scan_join, JoinArgs),
-    TOGETHER(sum_join, JoinArgs),
-    TOGETHER(scan_masks, ScanArgs),
-    TOGETHER(index_tokens, IndexArgs),
-    TOGETHER(frame_depths, FrameArgs),
-    TOGETHER(frame_count, FrameArgs),
-    TOGETHER(frame_write, FrameArgs),
-    ALONE(walk_count, WalkArgs),
-    ALONE(walk_write, WalkArgs),
-    TOGETHER(convert_fixed, ConvertArgs),
-    TOGETHER(pack_valid, PackArgs),
-    ALONE(widen_offsets, WidenArgs),
-    TOGETHER(slots_sum, SlotArgs),
-    TOGETHER(slots_join, SlotArgs),
-    TOGETHER(slots_spread, SlotArgs),
-    TOGETHER(string_lens, StringArgs),
-    ALONE(string_copy, StringArgs),
+    TOGETHER(scan_states),
+    TOGETHER(scan_join),
+    TOGETHER(sum_join),
+    TOGETHER(scan_masks),
+    TOGETHER(index_tokens),
+    TOGETHER(frame_depths),
+    TOGETHER(frame_count),
+    TOGETHER(frame_write),
+    ALONE(walk_count),
+    ALONE(walk_write),
+    TOGETHER(convert_fixed),
+    TOGETHER(pack_valid),
+    ALONE(widen_offsets),
+    TOGETHER(slots_sum),
+    TOGETHER(slots_join),
+    TOGETHER(slots_spread),
+    TOGETHER(string_lens),
+    ALONE(string_copy),
 #include "parquet.inc"
 };
 

@@ -19,7 +19,7 @@ use cudarc::nvrtc::{self, CompileOptions};
 
 use super::nvml::{BUS_BYTES, Nvml};
 use super::{BLOCK, Device, Event, Ptr, Stream, failure, host_len, no_room};
-use crate::kernel;
+use crate::{abi, kernel};
 
 /// The error of a driver call.
 fn checked<T>(what: &str, outcome: Result<T, DriverError>) -> Result<T> {
@@ -39,7 +39,7 @@ pub struct CudaDevice {
     device: sys::CUdevice,
     context: Handle<sys::CUctx_st>,
     module: Handle<sys::CUmod_st>,
-    kernels: HashMap<String, Handle<sys::CUfunc_st>>,
+    kernels: HashMap<&'static str, Handle<sys::CUfunc_st>>,
 }
 
 /// A driver handle. It may be used from any thread: the driver is thread-safe.
@@ -169,8 +169,8 @@ impl CudaDevice {
         let module =
             checked("cuModuleLoadData", unsafe { result::module::load_data(ptx.as_ptr().cast()) })?;
         self.module = Handle(module);
-        for name in kernel::names() {
-            let c_name = CString::new(name.as_str()).map_err(|_| failure("gpu: a name"))?;
+        for &name in abi::NAMES {
+            let c_name = CString::new(name).map_err(|_| failure("gpu: a name"))?;
             // SAFETY: the module was just loaded.
             let function = unsafe { result::module::get_function(module, c_name) };
             self.kernels.insert(name, Handle(checked("cuModuleGetFunction", function)?));

@@ -10,8 +10,9 @@ use arrow_data::ArrayData;
 use arrow_schema::{DataType, SchemaRef};
 use arrowsmith_core::Result;
 
-use super::program::{Kind, Program, Step, base_type};
+use super::program::{Program, Step, base_type};
 use super::run::Fetched;
+use crate::abi::Kind;
 use crate::device::failure;
 
 impl Step {

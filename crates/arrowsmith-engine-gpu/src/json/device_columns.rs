@@ -4,8 +4,9 @@
 
 use arrow_schema::DataType;
 
-use super::program::{Kind, Program};
+use super::program::Program;
 use super::run::{Column, Halt, Run, narrow};
+use crate::abi::{Kind, WIDEN_OFFSETS, WidenArgs};
 use crate::device::Ptr;
 use crate::device::resident::{Part, Tree};
 
@@ -59,9 +60,9 @@ impl Run<'_> {
             Kind::List if matches!(step.data_type, DataType::LargeList(_)) => {
                 let wide = self.take((column.len + 1) * 8)?;
                 if !empty {
-                    let args = [column.places.0, column.len + 1, wide.0];
-                    let blocks = self.stream.blocks(column.len + 1);
-                    self.stream.launch("widen_offsets", blocks, &args)?;
+                    let args = WidenArgs { from: column.places, count: column.len + 1, to: wide };
+                    let blocks = self.stream.blocks(args.count);
+                    WIDEN_OFFSETS.launch(self.stream, blocks, &args)?;
                 }
                 buffers.push(offsets(wide, 8));
             }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The plan as the kernels read it: tables of numbers (kernels/json/plan.cuh), and the reasons why
+//! The plan as the kernels read it: tables of numbers (`abi`), and the reasons why
 //! the kernels do not support a plan. The kernels are the same for every plan; the plan is data.
 
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
-use crate::abi::{self, Key, Under};
+use crate::abi::{self, Key, Kind, Under};
 
 /// A missing value, in any table.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -18,42 +18,6 @@ const UNDER_MAX: u32 = 4096;
 
 /// Maximum number of nodes of a plan.
 const NODES_MAX: usize = 1 << 16;
-
-/// The kind of value a node reads, in the numbers of `plan.cuh`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
-#[repr(u32)]
-pub(crate) enum Kind {
-    Null,
-    Bool,
-    Int,
-    Float,
-    Decimal,
-    Utf8,
-    Json,
-    Binary,
-    FixedBinary,
-    Date32,
-    Date64,
-    Time,
-    Timestamp,
-    Duration,
-    List,
-    FixedList,
-    Struct,
-    Map,
-}
-
-impl Kind {
-    /// Whether its values are inside brackets.
-    pub fn is_nested(self) -> bool {
-        self >= Self::List
-    }
-
-    /// Whether its values have variable length.
-    pub fn is_text(self) -> bool {
-        matches!(self, Self::Utf8 | Self::Json | Self::Binary | Self::FixedBinary)
-    }
-}
 
 /// One node.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@
 use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::{Error, Framing, Result};
 
-use super::program::{Kind, NONE, Program};
-use crate::abi::{self, Hop, bytes_of};
+use super::program::{NONE, Program};
+use crate::abi::{self, *};
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Ptr, Stream, failure};
@@ -238,21 +238,25 @@ impl Run<'_> {
         let states = self.take((scan_blocks + 1) * 8)?;
         let masks = self.take(words * 8)?;
         let counts = self.take((scan_blocks + 1) * 8)?;
-        let lines = u64::from(self.framing == Framing::Lines);
-        let args = [text.0, len, lines, states.0, masks.0, counts.0];
-        self.stream.launch("scan_states", scan_blocks, &args)?;
-        self.stream.launch("scan_join", 1, &[states.0, scan_blocks])?;
-        self.stream.launch("scan_masks", scan_blocks, &args)?;
-        self.stream.launch("sum_join", 1, &[counts.0, scan_blocks])?;
+        let lines = self.framing == Framing::Lines;
+        let args = ScanArgs { text, len, lines, states, tokens: masks, counts };
+        SCAN_STATES.launch(self.stream, scan_blocks, &args)?;
+        SCAN_JOIN.launch(self.stream, 1, &JoinArgs { values: states, count: scan_blocks })?;
+        SCAN_MASKS.launch(self.stream, scan_blocks, &args)?;
+        self.sum_join(counts, scan_blocks)?;
         let total = self.fetch_u64(&[counts.offset(scan_blocks * 8)])?[0];
         let tokens = total & u64::from(u32::MAX);
         let places = self.take(tokens * 4)?;
         let bytes = self.take(tokens)?;
         if tokens > 0 {
-            let args = [text.0, masks.0, words, counts.0, places.0, bytes.0];
-            self.stream.launch("index_tokens", scan_blocks, &args)?;
+            let args = IndexArgs { text, tokens: masks, words, counts, places, bytes };
+            INDEX_TOKENS.launch(self.stream, scan_blocks, &args)?;
         }
         Ok((tokens, total >> 32, places, bytes))
+    }
+
+    fn sum_join(&mut self, values: Ptr, count: u64) -> Result<(), Halt> {
+        Ok(SUM_JOIN.launch(self.stream, 1, &JoinArgs { values, count })?)
     }
 
     /// Records: how many, and the first token of each.
@@ -261,24 +265,23 @@ impl Run<'_> {
         let depths = self.take((token_blocks + 1) * 8)?;
         let counts = self.take((token_blocks + 1) * 8)?;
         let framing = match self.framing {
-            Framing::Lines => 0,
-            Framing::Concatenated => 1,
-            Framing::Array => 2,
+            Framing::Lines => Framed::Lines,
+            Framing::Concatenated => Framed::Concatenated,
+            Framing::Array => Framed::Array,
         };
-        let mut args = [bytes.0, tokens, framing, depths.0, counts.0, 0];
-        if framing != 0 {
-            self.stream.launch("frame_depths", token_blocks, &args)?;
-            self.stream.launch("sum_join", 1, &[depths.0, token_blocks])?;
+        let mut args = FrameArgs { bytes, tokens, framing, depths, counts, starts: Ptr(0) };
+        if framing != Framed::Lines {
+            FRAME_DEPTHS.launch(self.stream, token_blocks, &args)?;
+            self.sum_join(depths, token_blocks)?;
         }
-        self.stream.launch("frame_count", token_blocks, &args)?;
-        self.stream.launch("sum_join", 1, &[counts.0, token_blocks])?;
+        FRAME_COUNT.launch(self.stream, token_blocks, &args)?;
+        self.sum_join(counts, token_blocks)?;
         let records = self.fetch_u64(&[counts.offset(token_blocks * 8)])?[0];
-        let starts = self.take(records * 4)?;
-        args[5] = starts.0;
+        args.starts = self.take(records * 4)?;
         if records > 0 {
-            self.stream.launch("frame_write", token_blocks, &args)?;
+            FRAME_WRITE.launch(self.stream, token_blocks, &args)?;
         }
-        Ok((records, starts))
+        Ok((records, args.starts))
     }
 
     /// Walk and convert.
@@ -288,36 +291,38 @@ impl Run<'_> {
         let counts = self.take_filled(slots * records * 8, 0)?;
         let seen = self.take(self.program.seen_words as u64 * records * 8)?;
         let suspect = self.take_filled(records, 0)?;
-        let mut args = vec![
-            input.device.0,
-            input.len,
-            input.places.0,
-            input.bytes.0,
-            input.tokens,
-            input.starts.0,
+        let Tables { nodes, unders, keys, key_text, tables, .. } = self.tables;
+        let mut args = WalkArgs {
+            text: input.device,
+            len: input.len,
+            places: input.places,
+            bytes: input.bytes,
+            tokens: input.tokens,
+            starts: input.starts,
             records,
-            match self.framing {
-                Framing::Lines => 0,
-                Framing::Concatenated => 1,
-                Framing::Array if self.more => 3,
-                Framing::Array => 2,
+            framing: match self.framing {
+                Framing::Lines => Framed::Lines,
+                Framing::Concatenated => Framed::Concatenated,
+                Framing::Array if self.more => Framed::ArrayPart,
+                Framing::Array => Framed::Array,
             },
-            self.tables.nodes.0,
-            self.tables.unders.0,
-            self.tables.keys.0,
-            self.tables.key_text.0,
-            self.tables.tables.0,
-            counts.0,
-            seen.0,
-            suspect.0,
-            0,
-            self.rules.depth_max,
-            self.rules.record_bytes_max,
-            self.rules.record_tokens_max,
-            u64::from(self.rules.refuse_unknown),
+            nodes,
+            unders,
+            keys,
+            key_text,
+            tables,
+            counts,
+            seen,
+            suspect,
+            columns: Ptr(0),
+            depth_max: self.rules.depth_max,
+            record_bytes_max: self.rules.record_bytes_max,
+            record_tokens_max: self.rules.record_tokens_max,
+            refuse_unknown: self.rules.refuse_unknown,
             slots,
-        ];
-        self.stream.launch("walk_count", self.stream.blocks(records), &args)?;
+        };
+        let blocks = self.stream.blocks(records);
+        WALK_COUNT.launch(self.stream, blocks, &args)?;
         let totals = self.scan_slots(counts, slots, records)?;
         let structure = self.stream.fetch(&[(suspect, records)])?;
         let mut columns = self.lay_out(records, &totals)?;
@@ -325,8 +330,8 @@ impl Run<'_> {
             .iter()
             .map(|column| abi::Column { places: column.places.0, valid: column.valid.0 })
             .collect();
-        args[16] = self.take_with(&bytes_of(&table))?.0;
-        self.stream.launch("walk_write", self.stream.blocks(records), &args)?;
+        args.columns = self.take_with(&bytes_of(&table))?;
+        WALK_WRITE.launch(self.stream, blocks, &args)?;
         let nulls = self.convert(input, &mut columns, suspect)?;
         self.suspects(input, suspect, &structure, piece)?;
         if self.stay && piece.suspects.is_empty() {
@@ -348,12 +353,12 @@ impl Run<'_> {
     }
 
     fn scan(&mut self, values: Ptr, slots: u64, count: u64, totals: Ptr) -> Result<(), Halt> {
-        let per_slot = self.stream.blocks(count);
-        let sums = self.take(slots * (per_slot + 1) * 8)?;
-        let args = [values.0, count, per_slot, sums.0, totals.0];
-        self.stream.launch("slots_sum", slots * per_slot, &args)?;
-        self.stream.launch("slots_join", slots, &args)?;
-        self.stream.launch("slots_spread", slots * per_slot, &args)?;
+        let blocks = self.stream.blocks(count);
+        let sums = self.take(slots * (blocks + 1) * 8)?;
+        let args = SlotArgs { values, count, blocks, sums, totals };
+        SLOTS_SUM.launch(self.stream, slots * blocks, &args)?;
+        SLOTS_JOIN.launch(self.stream, slots, &args)?;
+        SLOTS_SPREAD.launch(self.stream, slots * blocks, &args)?;
         Ok(())
     }
 
@@ -432,26 +437,38 @@ impl Run<'_> {
             if column.len == 0 || step.kind == Kind::Null {
                 continue;
             }
-            let bits = self.take(column.len.div_ceil(32) * 4)?;
-            columns[id].bits = bits;
+            let valid = self.take(column.len.div_ceil(32) * 4)?;
+            columns[id].bits = valid;
             let null_count = nulls.offset(id as u64 * 4);
+            let (count, blocks) = (column.len, self.stream.blocks(column.len));
             if step.kind.is_nested() {
-                let args = [column.valid.0, column.len, bits.0, null_count.0];
-                self.stream.launch("pack_valid", self.stream.blocks(column.len), &args)?;
+                let args = PackArgs { bytes: column.valid, count, valid, nulls: null_count };
+                PACK_VALID.launch(self.stream, blocks, &args)?;
                 continue;
             }
             let (hops, hop_count) = self.hops(columns, id)?;
             if step.kind.is_text() {
-                let mut args = string_args(step, input, &column, suspect);
                 if step.kind != Kind::FixedBinary {
                     columns[id].offsets = self.take((column.len + 1) * 8)?;
                 }
-                args[7] = columns[id].offsets.0;
-                args[10] = bits.0;
-                args[11] = null_count.0;
-                args[12] = hops.0;
-                args[13] = hop_count;
-                self.stream.launch("string_lens", self.stream.blocks(column.len), &args)?;
+                let args = StringArgs {
+                    text: input.device,
+                    places: column.places,
+                    last: column.valid,
+                    count,
+                    kind: step.kind,
+                    hex: step.option != 0,
+                    size: step.value_bytes,
+                    offsets: columns[id].offsets,
+                    bytes: Ptr(0),
+                    narrow: Ptr(0),
+                    valid,
+                    nulls: null_count,
+                    hops,
+                    hop_count,
+                    suspect,
+                };
+                STRING_LENS.launch(self.stream, blocks, &args)?;
                 if step.kind != Kind::FixedBinary {
                     let totals = columns[id].offsets.offset(column.len * 8);
                     self.scan(columns[id].offsets, 1, column.len, totals)?;
@@ -464,24 +481,24 @@ impl Run<'_> {
                 _ => column.len * step.value_bytes,
             };
             columns[id].values = self.take(columns[id].bytes)?;
-            let args = [
-                input.device.0,
-                column.places.0,
-                column.len,
-                step.kind as u64,
-                step.width,
-                step.option.cast_unsigned(),
-                step.local.cast_unsigned(),
-                u64::from(self.rules.allow_nan),
-                columns[id].values.0,
-                bits.0,
-                null_count.0,
-                hops.0,
+            let args = ConvertArgs {
+                text: input.device,
+                places: column.places,
+                count,
+                kind: step.kind,
+                width: step.width,
+                option: step.option,
+                local: step.local,
+                allow_nan: self.rules.allow_nan,
+                values: columns[id].values,
+                valid,
+                nulls: null_count,
+                hops,
                 hop_count,
-                suspect.0,
-                self.tables.powers.0,
-            ];
-            self.stream.launch("convert_fixed", self.stream.blocks(column.len), &args)?;
+                suspect,
+                powers: self.tables.powers,
+            };
+            CONVERT_FIXED.launch(self.stream, blocks, &args)?;
         }
         self.texts(columns, texts)?;
         Ok(nulls)
@@ -491,7 +508,7 @@ impl Run<'_> {
     fn texts(
         &mut self,
         columns: &mut [Column],
-        texts: Vec<(usize, [u64; 15])>,
+        texts: Vec<(usize, StringArgs)>,
     ) -> Result<(), Halt> {
         let variable = |id: &usize| self.program.steps[*id].kind != Kind::FixedBinary;
         let ids: Vec<usize> = texts.iter().map(|text| text.0).filter(variable).collect();
@@ -514,9 +531,9 @@ impl Run<'_> {
             if step.kind != Kind::FixedBinary && !step.is_large() {
                 columns[id].narrow = self.take((column.len + 1) * 4)?;
             }
-            args[8] = columns[id].values.0;
-            args[9] = columns[id].narrow.0;
-            self.stream.launch("string_copy", self.stream.blocks(column.len), &args)?;
+            (args.bytes, args.narrow) = (columns[id].values, columns[id].narrow);
+            let blocks = self.stream.blocks(column.len);
+            STRING_COPY.launch(self.stream, blocks, &args)?;
         }
         Ok(())
     }
@@ -615,31 +632,6 @@ struct Input {
     tokens: u64,
     starts: Ptr,
     records: u64,
-}
-
-fn string_args(
-    step: &super::program::Step,
-    input: &Input,
-    column: &Column,
-    suspect: Ptr,
-) -> [u64; 15] {
-    [
-        input.device.0,
-        column.places.0,
-        column.valid.0,
-        column.len,
-        step.kind as u64,
-        step.option.cast_unsigned(),
-        step.value_bytes,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        suspect.0,
-    ]
 }
 
 /// The number at `index` of fetched words of 64 bits.

@@ -16,7 +16,7 @@ use arrowsmith_parquet::nest::Ancestor;
 
 use super::pages::{Host, Place};
 use super::shape::{Form, Shape};
-use crate::abi::{PageDesc, Shared, UnpackTask, bytes_of};
+use crate::abi::*;
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{Part, Tree};
 use crate::device::{Ptr, Stream};
@@ -74,8 +74,13 @@ impl Run<'_> {
         Ok(at)
     }
 
-    fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<(), Refused> {
-        self.stream.launch(kernel, grid, args).map_err(Refused::Device)
+    fn launch<A: Arguments>(
+        &mut self,
+        kernel: Kernel<A>,
+        grid: u64,
+        args: &A,
+    ) -> Result<(), Refused> {
+        kernel.launch(self.stream, grid, args).map_err(Refused::Device)
     }
 
     fn fetch(&mut self, parts: &[(Ptr, usize)]) -> Result<Vec<MutableBuffer>, Refused> {
@@ -85,12 +90,13 @@ impl Run<'_> {
 
     /// Replaces an array of numbers by its exclusive prefix sums, followed by the total.
     fn scan(&mut self, values: Ptr, count: usize) -> Result<(), Refused> {
-        let per_slot = self.stream.blocks(count as u64);
-        let sums = self.take((usize::try_from(per_slot).unwrap_or(usize::MAX) + 1) * 8)?;
-        let args = [values.0, count as u64, per_slot, sums.0, values.0 + count as u64 * 8];
-        self.launch("slots_sum", per_slot, &args)?;
-        self.launch("slots_join", 1, &args)?;
-        self.launch("slots_spread", per_slot, &args)
+        let count = count as u64;
+        let blocks = self.stream.blocks(count);
+        let sums = self.take((usize::try_from(blocks).unwrap_or(usize::MAX) + 1) * 8)?;
+        let args = SlotArgs { values, count, blocks, sums, totals: values.offset(count * 8) };
+        self.launch(SLOTS_SUM, blocks, &args)?;
+        self.launch(SLOTS_JOIN, 1, &args)?;
+        self.launch(SLOTS_SPREAD, blocks, &args)
     }
 }
 
@@ -157,22 +163,38 @@ struct Slots {
 }
 
 impl Run<'_> {
-    fn slot_args(levels: Levels, at: (u8, u8), valid: u64, marks: Ptr) -> [u64; 11] {
-        let (rep, def) = (u64::from(at.0), u64::from(at.1));
-        let entries = levels.entries as u64;
-        [levels.def.0, levels.rep.0, entries, rep, def, valid, marks.0, 0, 0, 0, 0]
+    fn slot_args(levels: Levels, at: (u8, u8), def_valid: u64, marks: Ptr) -> SlotsArgs {
+        SlotsArgs {
+            def: levels.def,
+            rep: levels.rep,
+            entries: levels.entries as u64,
+            rep_most: u64::from(at.0),
+            def_least: u64::from(at.1),
+            def_valid,
+            marks,
+            elements: Ptr(0),
+            starts: Ptr(0),
+            valid: Ptr(0),
+            entry_of: Ptr(0),
+        }
     }
 
     /// Counts the slots that begin at these levels (repetition, definition).
     fn slots(&mut self, levels: Levels, at: (u8, u8)) -> Result<Slots, Refused> {
         let marks = self.take((levels.entries + 1) * 8)?;
         let blocks = self.stream.blocks(levels.entries as u64);
-        self.launch("mark_slots", blocks, &Self::slot_args(levels, at, 0, marks))?;
+        self.launch(MARK_SLOTS, blocks, &Self::slot_args(levels, at, 0, marks))?;
         self.scan(marks, levels.entries)?;
         let count = self.fetch(&[(marks.offset(levels.entries as u64 * 8), 8)])?;
         let count = usize::try_from(number(&count[0], 0)).unwrap_or(usize::MAX);
         // Never more, but a kernel's count is not trusted.
         Ok(Slots { marks, count: count.min(levels.entries) })
+    }
+
+    /// Packs bytes to bits, and counts those that are 0.
+    fn pack(&mut self, bytes: Ptr, count: usize, bits: Ptr, nulls: Ptr) -> Result<(), Refused> {
+        let args = PackArgs { bytes, count: count as u64, valid: bits, nulls };
+        self.launch(PACK_VALID, self.stream.blocks(args.count), &args)
     }
 
     /// Validity bytes as a null buffer.
@@ -182,8 +204,7 @@ impl Run<'_> {
         }
         let bits = self.take(count.div_ceil(32) * 4)?;
         let nulls = self.zeros(4)?;
-        let blocks = self.stream.blocks(count as u64);
-        self.launch("pack_valid", blocks, &[valid.0, count as u64, bits.0, nulls.0])?;
+        self.pack(valid, count, bits, nulls)?;
         let fetched = self.fetch(&[(nulls, 4), (bits, count.div_ceil(32) * 4)])?;
         if fetched[0].iter().all(|byte| *byte == 0) {
             return Ok(None);
@@ -210,12 +231,12 @@ impl Run<'_> {
             }
             elements = marks.count;
             starts = self.take((slots.count + 1) * 4)?;
-            (args[7], args[8]) = (marks.marks.0, starts.0);
+            (args.elements, args.starts) = (marks.marks, starts);
         }
         let valid = self.take(slots.count)?;
-        args[9] = valid.0;
+        args.valid = valid;
         let blocks = self.stream.blocks(levels.entries as u64);
-        self.launch("write_slots", blocks, &args)?;
+        self.launch(WRITE_SLOTS, blocks, &args)?;
         let nulls = match ancestor.valid > ancestor.slots.definition {
             true => self.nulls(valid, slots.count)?,
             false => None,
@@ -299,7 +320,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
             reps_len,
             count: page.count as u64,
             first,
-            encoding: page.encoding,
+            encoding: page.encoding as u64,
             ..PageDesc::default()
         });
         first += page.count as u64;
@@ -315,21 +336,21 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     };
     let valid = run.take(entries)?;
     let before = run.take((entries + 1) * 8)?;
-    let args = [
-        pages.0,
+    let args = LevelArgs {
+        pages,
         page_count,
-        levels.def.0,
-        levels.rep.0,
-        valid.0,
-        before.0,
-        entries as u64,
-        shape.def_max,
-        shape.rep_max,
-        bad.0,
-    ];
-    run.launch("page_levels", page_count, &args)?;
+        def: levels.def,
+        rep: levels.rep,
+        valid,
+        before,
+        entries: entries as u64,
+        def_max: shape.def_max,
+        rep_max: shape.rep_max,
+        bad,
+    };
+    run.launch(PAGE_LEVELS, page_count, &args)?;
     run.scan(before, entries)?;
-    run.launch("page_firsts", run.stream.blocks(page_count), &args)?;
+    run.launch(PAGE_FIRSTS, run.stream.blocks(page_count), &args)?;
     let total = run.fetch(&[(before.offset(entries as u64 * 8), 8), (bad, 4)])?;
     let values = usize::try_from(number(&total[0], 0)).unwrap_or(usize::MAX);
     if values > entries || total[1].iter().any(|byte| *byte != 0) {
@@ -343,20 +364,28 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
         rows.entry_of = run.take(slots.count * 8)?;
         rows.valid = run.take(slots.count)?;
         let mut args = Run::slot_args(levels, shape.slots, shape.def_max, slots.marks);
-        (args[9], args[10]) = (rows.valid.0, rows.entry_of.0);
-        run.launch("write_slots", run.stream.blocks(entries as u64), &args)?;
+        (args.valid, args.entry_of) = (rows.valid, rows.entry_of);
+        run.launch(WRITE_SLOTS, run.stream.blocks(entries as u64), &args)?;
     }
     let is_text = shape.form.is_text();
     let words = run.take(values * 8)?;
     let lens = run.take(if is_text { values * 8 } else { 0 })?;
     let totals = run.zeros(host.pages.len() * 8)?;
     let dictionary = dictionary(run, shape, host, areas, bad)?;
-    let mut args =
-        [pages.0, page_count, words.0, lens.0, dictionary.count as u64, totals.0, 0, bad.0];
-    run.launch("page_values", page_count, &args)?;
+    let mut args = ValueArgs {
+        pages,
+        page_count,
+        words,
+        lens,
+        dictionary_count: dictionary.count as u64,
+        totals,
+        text: Ptr(0),
+        bad,
+    };
+    run.launch(PAGE_VALUES, page_count, &args)?;
     if is_text {
-        run.launch("page_strings", run.stream.blocks(page_count), &args)?;
-        if host.pages.iter().any(|page| page.encoding == 5) {
+        run.launch(PAGE_STRINGS, run.stream.blocks(page_count), &args)?;
+        if host.pages.iter().any(|page| page.encoding == PageEncoding::DeltaStrings) {
             let parts = [(totals, host.pages.len() * 8), (bad, 4)];
             let fetched = run.fetch(&parts)?;
             if fetched[1].iter().any(|byte| *byte != 0) {
@@ -368,9 +397,9 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
                 starts.extend(sum.to_le_bytes());
                 sum = sum.saturating_add(number(&fetched[0], page));
             }
-            args[6] = run.take(usize::try_from(sum).unwrap_or(usize::MAX))?.0;
+            args.text = run.take(usize::try_from(sum).unwrap_or(usize::MAX))?;
             run.stream.copy_in(totals, &starts).map_err(Refused::Device)?;
-            run.launch("page_joins", page_count, &args)?;
+            run.launch(PAGE_JOINS, page_count, &args)?;
         }
     }
     let parts = Parts { pages, valid, before, words, lens, dictionary, bad };
@@ -419,9 +448,9 @@ fn unpack(
         })
         .collect();
     let count = tasks.len() as u64;
-    let args = [run.put(&bytes_of(&tasks))?.0, count, bad.0];
+    let args = UnpackArgs { tasks: run.put(&bytes_of(&tasks))?, task_count: count, bad };
     run.launch(codec.kernel(), count, &args)?;
-    run.launch("cut_pages", run.stream.blocks(count), &args)
+    run.launch(CUT_PAGES, run.stream.blocks(count), &args)
 }
 
 /// The output rows.
@@ -469,9 +498,17 @@ fn dictionary(
             value_count: count as u64,
             ..PageDesc::default()
         };
-        let page = run.put(&bytes_of(&[page]))?;
-        let args = [page.0, 1, dictionary.words.0, dictionary.lens.0, 0, 0, 0, bad.0];
-        run.launch("page_strings", 1, &args)?;
+        let args = ValueArgs {
+            pages: run.put(&bytes_of(&[page]))?,
+            page_count: 1,
+            words: dictionary.words,
+            lens: dictionary.lens,
+            dictionary_count: 0,
+            totals: Ptr(0),
+            text: Ptr(0),
+            bad,
+        };
+        run.launch(PAGE_STRINGS, 1, &args)?;
     }
     Ok(dictionary)
 }
@@ -504,53 +541,52 @@ fn gather(
         return Err(Halt::Unsure);
     }
     let (stored, width, turn, factor) = match shape.form {
-        Form::Bits => (0, 1, 0, 1),
-        Form::Fixed { stored, width, turn, factor } => (stored, width, turn as u64, factor),
-        Form::Bytes { .. } => (0, 0, 0, 1),
-        Form::Decimals { width } => (0, width, 0, 1),
+        Form::Bits => (0, 1, Turn::Copy, 1),
+        Form::Fixed { stored, width, turn, factor } => (stored, width, turn, factor),
+        Form::Bytes { .. } => (0, 0, Turn::Copy, 1),
+        Form::Decimals { width } => (0, width, Turn::Copy, 1),
     };
-    let mut args = [
-        parts.pages.0,
-        host.pages.len() as u64,
-        count as u64,
-        rows.entry_of.0,
-        parts.valid.0,
-        parts.before.0,
-        parts.words.0,
-        parts.lens.0,
-        parts.dictionary.bytes.0,
-        parts.dictionary.words.0,
-        parts.dictionary.lens.0,
+    let mut args = GatherArgs {
+        pages: parts.pages,
+        page_count: host.pages.len() as u64,
+        rows: count as u64,
+        entry_of: rows.entry_of,
+        valid: parts.valid,
+        before: parts.before,
+        words: parts.words,
+        lens: parts.lens,
+        dictionary: parts.dictionary.bytes,
+        dictionary_words: parts.dictionary.words,
+        dictionary_lens: parts.dictionary.lens,
         stored,
         width,
         turn,
-        factor.cast_unsigned(),
-        0,
-        0,
-        0,
-        0,
-        parts.bad.0,
-    ];
+        factor,
+        out: Ptr(0),
+        offsets: Ptr(0),
+        narrow: Ptr(0),
+        utf8: false,
+        bad: parts.bad,
+    };
     let blocks = run.stream.blocks(count as u64);
     let nulls = run.zeros(8)?;
     let bit_bytes = count.div_ceil(32) * 4;
     let bits = run.take(bit_bytes)?;
-    run.launch("pack_valid", blocks, &[rows.valid.0, count as u64, bits.0, nulls.0])?;
+    run.pack(rows.valid, count, bits, nulls)?;
     let mut wanted = vec![(parts.bad, 4), (nulls, 4), (bits, bit_bytes)];
     match shape.form {
         Form::Bits | Form::Fixed { .. } | Form::Decimals { .. } => {
             let bytes = count.saturating_mul(usize::try_from(width).unwrap_or(usize::MAX));
             let out = run.take(bytes)?;
-            args[15] = out.0;
+            args.out = out;
             let kernel = match shape.form {
-                Form::Decimals { .. } => "gather_decimals",
-                _ => "gather_fixed",
+                Form::Decimals { .. } => GATHER_DECIMALS,
+                _ => GATHER_FIXED,
             };
             run.launch(kernel, blocks, &args)?;
             if shape.form == Form::Bits {
                 let packed = run.take(bit_bytes)?;
-                let ones = nulls.offset(4);
-                run.launch("pack_valid", blocks, &[out.0, count as u64, packed.0, ones.0])?;
+                run.pack(out, count, packed, nulls.offset(4))?;
                 wanted.push((packed, bit_bytes));
             } else {
                 wanted.push((out, bytes));
@@ -558,9 +594,8 @@ fn gather(
         }
         Form::Bytes { large, utf8 } => {
             let offsets = run.take((count + 1) * 8)?;
-            args[16] = offsets.0;
-            args[18] = u64::from(utf8);
-            run.launch("gather_lens", blocks, &args)?;
+            (args.offsets, args.utf8) = (offsets, utf8);
+            run.launch(GATHER_LENS, blocks, &args)?;
             run.scan(offsets, count)?;
             let total = run.fetch(&[(offsets.offset(count as u64 * 8), 8)])?;
             let total = number(&total[0], 0);
@@ -569,15 +604,15 @@ fn gather(
             }
             let total = usize::try_from(total).unwrap_or(usize::MAX);
             let out = run.take(total)?;
-            args[15] = out.0;
+            args.out = out;
             if large {
                 wanted.push((offsets, (count + 1) * 8));
             } else {
                 let narrow = run.take((count + 1) * 4)?;
-                args[17] = narrow.0;
+                args.narrow = narrow;
                 wanted.push((narrow, (count + 1) * 4));
             }
-            run.launch("gather_text", blocks, &args)?;
+            run.launch(GATHER_TEXT, blocks, &args)?;
             wanted.push((out, total));
         }
     }

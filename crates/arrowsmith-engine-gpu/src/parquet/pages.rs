@@ -11,6 +11,7 @@ use arrowsmith_parquet::{
 use parquet::basic::Compression;
 
 use super::shape::Shape;
+use crate::abi::{Cut, Kernel, PageEncoding, UNPACK_SNAPPY, UNPACK_ZSTD, UnpackArgs};
 
 /// Readable bytes after every page.
 const SPARE: usize = 16;
@@ -35,10 +36,10 @@ impl Codec {
     }
 
     /// Its kernel.
-    pub fn kernel(self) -> &'static str {
+    pub fn kernel(self) -> Kernel<UnpackArgs> {
         match self {
-            Self::Snappy => "unpack_snappy",
-            Self::Zstd => "unpack_zstd",
+            Self::Snappy => UNPACK_SNAPPY,
+            Self::Zstd => UNPACK_ZSTD,
         }
     }
 
@@ -85,7 +86,7 @@ pub(super) struct Task {
     pub to: Range<usize>,
     /// Offset of the kernel's scratch memory for it.
     pub aside: usize,
-    /// Whether it begins with repetition levels (1), with definition levels (2).
+    /// The levels that it begins with: `Cut`s.
     pub cuts: u64,
     /// Number of the data page; `None` for the dictionary.
     pub page: Option<usize>,
@@ -127,7 +128,7 @@ pub(super) struct HostPage {
     pub def: Option<Range<usize>>,
     pub rep: Option<Range<usize>>,
     pub count: usize,
-    pub encoding: u64,
+    pub encoding: PageEncoding,
 }
 
 impl Host {
@@ -197,7 +198,8 @@ impl Host {
     pub fn entries_of_dictionary(&self) -> Option<Self> {
         let (Place::Sent(values), count) = self.dictionary.clone()? else { return None };
         let place = Place::Sent(0..values.len());
-        let page = HostPage { values: place, def: None, rep: None, count, encoding: 0 };
+        let encoding = PageEncoding::Plain;
+        let page = HostPage { values: place, def: None, rep: None, count, encoding };
         let mut host = Self { pages: vec![page], entries: count, ..Self::default() };
         host.put(self.bytes.get(values)?);
         Some(host)
@@ -211,22 +213,25 @@ impl Host {
         range
     }
 
-    /// The number of an encoding in the kernels; `None` for what they do not hold.
-    fn encoding(&self, shape: &Shape, encoding: Encoding) -> Option<u64> {
-        use Physical as P;
-        let number = match (encoding, shape.physical) {
-            (Encoding::Plain, _) => 0,
-            (Encoding::Dictionary, kind) if kind != P::BOOLEAN => 1,
-            (Encoding::Rle, P::BOOLEAN) => 2,
-            (Encoding::DeltaBinaryPacked, P::INT32 | P::INT64) => 3,
-            (Encoding::DeltaLengthByteArray, P::BYTE_ARRAY) => 4,
-            (Encoding::DeltaByteArray, P::BYTE_ARRAY) => 5,
-            (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => 6,
+    /// An encoding in the kernels; `None` for what they do not hold.
+    fn encoding(&self, shape: &Shape, encoding: Encoding) -> Option<PageEncoding> {
+        use {PageEncoding as E, Physical as P};
+        let found = match (encoding, shape.physical) {
+            (Encoding::Plain, _) => E::Plain,
+            (Encoding::Dictionary, kind) if kind != P::BOOLEAN => E::Dictionary,
+            (Encoding::Rle, P::BOOLEAN) => E::Runs,
+            (Encoding::DeltaBinaryPacked, P::INT32 | P::INT64) => E::Delta,
+            (Encoding::DeltaLengthByteArray, P::BYTE_ARRAY) => E::DeltaLength,
+            (Encoding::DeltaByteArray, P::BYTE_ARRAY) => E::DeltaStrings,
+            (Encoding::ByteStreamSplit, kind) if kind != P::BOOLEAN && kind != P::BYTE_ARRAY => {
+                E::Split
+            }
             _ => return None,
         };
         // Dictionary arrays are decoded from dictionary pages only; the next engine decodes others.
-        let keys = shape.keys.is_none() || number == 1;
-        (keys && (number != 1 || self.dictionary.is_some())).then_some(number)
+        let indices = found == E::Dictionary;
+        let keys = shape.keys.is_none() || indices;
+        (keys && (!indices || self.dictionary.is_some())).then_some(found)
     }
 
     fn add(&mut self, shape: &Shape, page: &DataPage<'_>) -> bool {
@@ -268,7 +273,8 @@ impl Host {
             if (has_rep && rep != runs) || (has_def && def != runs) {
                 return false;
             }
-            cuts = u64::from(has_rep) | u64::from(has_def) << 1;
+            let cut = |has: bool, cut: Cut| if has { cut as u64 } else { 0 };
+            cuts = cut(has_rep, Cut::Reps) | cut(has_def, Cut::Levels);
         } else {
             host_page.def = has_def.then(|| self.put(page.def));
             host_page.rep = has_rep.then(|| self.put(page.rep));

@@ -6,22 +6,10 @@ use arrowsmith_engine::Declined;
 use arrowsmith_parquet::nest::{Ancestor, Nest, NestedLeaf};
 use arrowsmith_parquet::{Column, Conversion, Leaf, Physical};
 
+use crate::abi::Turn;
+
 /// Maximum bytes of a stored number.
 const NUMBER_BYTES_MAX: usize = 64;
-
-/// How a stored number is converted to the Arrow type, in the numbers of `values.cu`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u64)]
-pub(super) enum Turn {
-    Copy,
-    Low,
-    Extend,
-    Multiply,
-    Divide,
-    Big,
-    Int96,
-    Key,
-}
 
 /// What a column's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use arrowsmith_engine_gpu::device::cuda::compile;
-use arrowsmith_engine_gpu::{GpuEngine, GpuOptions, kernel};
+use arrowsmith_engine_gpu::{GpuEngine, GpuOptions, abi};
 use arrowsmith_testkit::{absent, unsupported};
 use libloading::Library;
 
@@ -40,7 +40,7 @@ fn nvrtc_compiles_every_kernel() {
     for arch in ["compute_80", "compute_90", "compute_100"] {
         match compile(arch) {
             Ok(ptx) => {
-                for name in kernel::names() {
+                for name in abi::NAMES {
                     assert!(ptx.contains(&format!(".entry {name}(")), "{arch}: {name}");
                 }
             }

@@ -6,6 +6,9 @@
 
 use std::sync::Arc;
 
+use arrowsmith_engine_gpu::abi::{
+    CUT_PAGES, UNPACK_SNAPPY, UNPACK_ZSTD, UnpackArgs, UnpackTask, bytes_of,
+};
 use arrowsmith_engine_gpu::device::memory::Arena;
 use arrowsmith_engine_gpu::device::{Device, Ptr, Stream};
 use arrowsmith_parquet::codec::decompressor;
@@ -92,24 +95,32 @@ fn unpack(codec: Compression, pages: &[(&[u8], usize)], seed: u64) -> Option<Vec
         stream.fill(at, 0, bytes as u64).unwrap();
         at
     };
-    let mut words = Vec::new();
+    let mut tasks = Vec::new();
     let mut wanted = Vec::new();
     for (packed, len) in pages {
         let from = take(stream.as_mut(), packed.len());
         stream.copy_in(from, packed).unwrap();
         let to = take(stream.as_mut(), *len);
         let aside = take(stream.as_mut(), ASIDE.min(*len));
-        words.extend([from.0, packed.len() as u64, to.0, *len as u64, aside.0, 0, 0]);
+        tasks.push(UnpackTask {
+            from: from.0,
+            from_len: packed.len() as u64,
+            to: to.0,
+            to_len: *len as u64,
+            aside: aside.0,
+            ..UnpackTask::default()
+        });
         wanted.push((to, *len as u64));
     }
-    let tasks = take(stream.as_mut(), words.len() * 8);
-    let words: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    stream.copy_in(tasks, &words).unwrap();
+    let bytes = bytes_of(&tasks);
+    let tasks = take(stream.as_mut(), bytes.len());
+    stream.copy_in(tasks, &bytes).unwrap();
     let bad = take(stream.as_mut(), 4);
-    let kernel = if codec == SNAPPY { "unpack_snappy" } else { "unpack_zstd" };
-    let args = [tasks.0, pages.len() as u64, bad.0];
-    stream.launch(kernel, pages.len() as u64, &args).unwrap();
-    stream.launch("cut_pages", stream.blocks(pages.len() as u64), &args).unwrap();
+    let kernel = if codec == SNAPPY { UNPACK_SNAPPY } else { UNPACK_ZSTD };
+    let args = UnpackArgs { tasks, task_count: pages.len() as u64, bad };
+    let blocks = stream.blocks(args.task_count);
+    kernel.launch(stream.as_mut(), args.task_count, &args).unwrap();
+    CUT_PAGES.launch(stream.as_mut(), blocks, &args).unwrap();
     wanted.push((bad, 4));
     let mut fetched = stream.fetch(&wanted).unwrap();
     arena.reset(stream.as_mut()).unwrap();

@@ -1,23 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The structures that the host writes and the kernels read, defined once: here for the host, in
-//! `kernels/abi.cuh` for the kernels, which a test keeps equal to these definitions. It is the
-//! layout only; what fills the structures is in `json` and `parquet`.
+//! Structures in device memory: tables of a plan, pages of a column.
 
-/// A structure in device memory: its fields in order, little-endian, without padding.
-pub(crate) trait Shared: Copy {
-    /// Bytes of one structure.
-    const BYTES: usize;
-
-    /// Appends the bytes of one structure.
-    fn write(&self, out: &mut Vec<u8>);
-}
-
-/// The bytes of an array of structures.
-pub(crate) fn bytes_of<T: Shared>(items: &[T]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(items.len() * T::BYTES);
-    items.iter().for_each(|item| item.write(&mut out));
-    out
-}
+use super::Shared;
 
 /// Defines structures: for each field its name, its type here, and its type in C++.
 macro_rules! shared {
@@ -31,7 +15,7 @@ macro_rules! shared {
             $(#[doc = $about])+
             #[derive(Debug, Clone, Copy, Default)]
             #[repr(C)]
-            pub(crate) struct $name {
+            pub struct $name {
                 $($(#[doc = $note])* pub $field: $host,)+
             }
 
@@ -47,10 +31,10 @@ macro_rules! shared {
             const _: () = assert!(size_of::<$name>() == 0 $(+ size_of::<$host>())+);
         )+
 
-        /// `kernels/abi.cuh`.
+        /// The same in C++.
         #[cfg(test)]
-        fn header() -> String {
-            let mut text = String::from(HEAD);
+        pub(super) fn structures_in_cpp() -> String {
+            let mut text = String::new();
             $(
                 $(text += &format!("//{}\n", $about);)+
                 text += &format!("struct {} {{\n", stringify!($name));
@@ -59,12 +43,12 @@ macro_rules! shared {
                     text += &format!("    {}{};\n", $device, stringify!($field));
                 )+
                 text += &format!(
-                    "}};\nstatic_assert(sizeof({0}) == {1}, \"{0} of src/abi.rs\");\n\n",
+                    "}};\nstatic_assert(sizeof({0}) == {1}, \"{0} of src/abi\");\n\n",
                     stringify!($name),
                     $name::BYTES,
                 );
             )+
-            text + "#endif\n"
+            text
         }
     };
 }
@@ -160,41 +144,9 @@ shared! {
         to_len: u64 => "u64 ",
         /// Scratch memory of a block: the literals of Zstandard.
         aside: u64 => "u8 *",
-        /// `Cuts`.
+        /// `Cut`s.
         cuts: u64 => "u64 ",
         /// The page that these bytes belong to; if none, the dictionary.
         page: u64 => "PageDesc *",
-    }
-}
-
-#[cfg(test)]
-const HEAD: &str = "// SPDX-License-Identifier: Apache-2.0
-// The structures that the host writes and the kernels read. Generated from src/abi.rs by its test;
-// do not edit.
-#ifndef ARROWSMITH_ABI_CUH
-#define ARROWSMITH_ABI_CUH
-#include \"common.cuh\"
-
-";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The kernels' definitions are the host's; ARROWSMITH_UPDATE_SNAPSHOTS=1 writes them.
-    #[test]
-    fn kernels_have_the_hosts_structures() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/abi.cuh");
-        if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {
-            std::fs::write(path, header()).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(path).unwrap(), header());
-    }
-
-    #[test]
-    fn structures_are_written_field_by_field() {
-        let keys = [Key { at: 1, len: 2 }, Key { at: 3, len: 0xFFFF_FFFF }];
-        assert_eq!(bytes_of(&keys), [1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 255, 255, 255, 255]);
-        assert_eq!(bytes_of(&[PageDesc::default()]).len(), PageDesc::BYTES);
     }
 }
