@@ -91,7 +91,8 @@ impl fmt::Display for FilePlace {
 }
 
 /// An error in a columnar file: kind, position and message.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {kind}: {message}")]
 pub struct FileError {
     /// The kind, for programs.
     pub kind: FileErrorKind,
@@ -107,14 +108,6 @@ impl FileError {
         Self { kind, place: FilePlace::default(), message: message.into() }
     }
 }
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.place, self.kind, self.message)
-    }
-}
-
-impl std::error::Error for FileError {}
 
 impl Error {
     /// A file error whose position is not known yet.

@@ -18,7 +18,6 @@ mod memory;
 pub mod parquet;
 mod process;
 
-use std::fmt;
 use std::path::PathBuf;
 
 use arrowsmith_core::Error;
@@ -33,46 +32,27 @@ const MEMORY_MODEL: (&str, &str) =
 const PIPES: (&str, &str) = ("as_pipes.hpp", include_str!("../cpp/as_pipes.hpp"));
 
 /// Why a circuit does not run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RtlError {
     /// There is no working Verilator.
+    #[error("no Verilator: {0}; `tools/hdl install` gets one, ARROWSMITH_VERILATOR names one")]
     NoVerilator(String),
     /// Verilator or the C++ compiler failed; the end of its output.
+    #[error("the circuit does not compile:\n{0}")]
     Compile(String),
     /// A file or the process failed.
-    Io(PathBuf, std::io::Error),
+    #[error("{path}: {1}", path = .0.display())]
+    Io(PathBuf, #[source] std::io::Error),
     /// The circuit violated AXI, accessed memory it was not lent, or hung. The process's message.
+    #[error("the circuit broke a rule: {0}")]
     Broken(String),
     /// An invalid request: its index, and the reason.
+    #[error("request {0}: {1}")]
     Request(usize, &'static str),
 }
 
 /// The error of a reader whose circuit does not run.
 fn config(error: RtlError) -> Error {
     Error::Config(error.to_string())
-}
-
-impl fmt::Display for RtlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoVerilator(why) => write!(
-                f,
-                "no Verilator: {why}; `tools/hdl install` gets one, ARROWSMITH_VERILATOR names one"
-            ),
-            Self::Compile(said) => write!(f, "the circuit does not compile:\n{said}"),
-            Self::Io(path, error) => write!(f, "{}: {error}", path.display()),
-            Self::Broken(said) => write!(f, "the circuit broke a rule: {said}"),
-            Self::Request(index, why) => write!(f, "request {index}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for RtlError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(_, error) => Some(error),
-            _ => None,
-        }
-    }
 }

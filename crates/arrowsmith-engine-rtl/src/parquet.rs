@@ -10,7 +10,6 @@
 mod columns;
 mod per_column;
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
@@ -36,12 +35,18 @@ const CAPACITY_MAX: u64 = 1 << 31;
 const CODE_CAPACITY: u32 = 2;
 
 /// The reason a row group was not read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParquetError {
     /// A circuit cannot be generated for these columns.
-    Refused(Refusal),
+    #[error("no circuit: {0}")]
+    Refused(#[from] Refusal),
     /// The column chunk is invalid: the circuit's fault, and the column.
+    #[error(
+        "row group {row_group}, column {column}, page at byte {} of the chunk: {}",
+        fault.position,
+        meaning(fault.code)
+    )]
     Data {
         /// The column's path.
         column: String,
@@ -51,48 +56,14 @@ pub enum ParquetError {
         fault: Fault,
     },
     /// Text that is not UTF-8, or invalid offsets: Arrow's message.
-    Array(String, ArrowError),
+    #[error("column {0}: {1}")]
+    Array(String, #[source] ArrowError),
     /// The file's metadata is invalid.
-    File(arrowsmith_core::Error),
+    #[error(transparent)]
+    File(#[from] arrowsmith_core::Error),
     /// The circuit does not run.
-    Rtl(RtlError),
-}
-
-impl fmt::Display for ParquetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(refusal) => write!(f, "no circuit: {refusal}"),
-            Self::Data { column, row_group, fault } => write!(
-                f,
-                "row group {row_group}, column {column}, page at byte {} of the chunk: {}",
-                fault.position,
-                meaning(fault.code)
-            ),
-            Self::Array(column, error) => write!(f, "column {column}: {error}"),
-            Self::File(error) => error.fmt(f),
-            Self::Rtl(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for ParquetError {}
-
-impl From<RtlError> for ParquetError {
-    fn from(error: RtlError) -> Self {
-        Self::Rtl(error)
-    }
-}
-
-impl From<Refusal> for ParquetError {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<arrowsmith_core::Error> for ParquetError {
-    fn from(error: arrowsmith_core::Error) -> Self {
-        Self::File(error)
-    }
+    #[error(transparent)]
+    Rtl(#[from] RtlError),
 }
 
 /// The meaning of a code of the register `error_code`.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors, worded for the user of the command line.
 
-use std::fmt;
 use std::path::PathBuf;
 
 /// Why something could not be generated, built or run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JvmError {
     /// The text is not a valid layout: the error, and its position.
+    #[error("layout: {0}")]
     Layout(String),
     /// A class with a field that cannot be transferred: the path, and the reason.
+    #[error("layout: {path}: {reason}")]
     Unsupported {
         /// From the root to the field: `Order.lines[].next`.
         path: String,
@@ -18,6 +19,7 @@ pub enum JvmError {
         reason: String,
     },
     /// Objects of a layout would exceed a limit.
+    #[error("layout: {what} is more than the limit of {limit}")]
     TooLarge {
         /// What is too large.
         what: String,
@@ -25,6 +27,7 @@ pub enum JvmError {
         limit: u64,
     },
     /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
     Io {
         /// Its path.
         path: PathBuf,
@@ -32,6 +35,7 @@ pub enum JvmError {
         source: std::io::Error,
     },
     /// A tool (java, javac, cc, mvn) is missing or failed.
+    #[error("{tool}: {message}")]
     Tool {
         /// Its name.
         tool: String,
@@ -39,31 +43,8 @@ pub enum JvmError {
         message: String,
     },
     /// The generated program failed.
+    #[error("the generated program failed: {0}")]
     Run(String),
-}
-
-impl fmt::Display for JvmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Layout(message) => write!(f, "layout: {message}"),
-            Self::Unsupported { path, reason } => write!(f, "layout: {path}: {reason}"),
-            Self::TooLarge { what, limit } => {
-                write!(f, "layout: {what} is more than the limit of {limit}")
-            }
-            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Tool { tool, message } => write!(f, "{tool}: {message}"),
-            Self::Run(message) => write!(f, "the generated program failed: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for JvmError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
 }
 
 impl JvmError {

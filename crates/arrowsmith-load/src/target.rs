@@ -18,20 +18,12 @@ pub struct Target {
 }
 
 /// The error for a text that is not a target. The message lists the accepted forms.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not tcp://HOST:PORT, tls://HOST:PORT or http[s]://HOST[:PORT]/PATH")]
 pub struct TargetError {
     /// The given text.
     pub text: String,
 }
-
-impl fmt::Display for TargetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.text;
-        write!(f, "{text:?} is not tcp://HOST:PORT, tls://HOST:PORT or http[s]://HOST[:PORT]/PATH")
-    }
-}
-
-impl std::error::Error for TargetError {}
 
 impl FromStr for Target {
     type Err = TargetError;

@@ -11,10 +11,11 @@ use pulsar::message::proto::ServerError;
 pub type Result<T> = std::result::Result<T, PulsarError>;
 
 /// An error of the Pulsar sink.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum PulsarError {
     /// An invalid option.
+    #[error("pulsar: option {option} {reason}")]
     Option {
         /// Its name.
         option: &'static str,
@@ -22,6 +23,7 @@ pub enum PulsarError {
         reason: String,
     },
     /// A file named by an option could not be used.
+    #[error("pulsar: {}: {reason}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -29,6 +31,7 @@ pub enum PulsarError {
         reason: String,
     },
     /// No connection, or a broken one.
+    #[error("pulsar: {address}: {reason}")]
     Connection {
         /// Host and port, or the url.
         address: String,
@@ -38,6 +41,7 @@ pub enum PulsarError {
         reason: String,
     },
     /// The broker refused.
+    #[error("pulsar: the broker refused{}: {message}", named(*code))]
     Refused {
         /// Its error code; `None` for one that this client does not know.
         code: Option<ServerError>,
@@ -45,11 +49,15 @@ pub enum PulsarError {
         message: String,
     },
     /// The broker did not confirm a message in time.
+    #[error("pulsar: not confirmed within {} ms", waited.as_millis())]
     Timeout {
         /// The time waited.
         waited: Duration,
     },
     /// The message exceeds the broker's limit.
+    #[error(
+        "pulsar: a message of {bytes} bytes is larger than the {bytes_max} that the broker takes"
+    )]
     TooLarge {
         /// Bytes of the message, payload and metadata.
         bytes: usize,
@@ -58,6 +66,9 @@ pub enum PulsarError {
     },
     /// An earlier message of this producer was not confirmed; that one has to come first. Sent in
     /// another order the broker would take the earlier one for a duplicate and drop it.
+    #[error(
+        "pulsar: message {found} cannot be sent before message {expected}, which was not confirmed"
+    )]
     OutOfOrder {
         /// The sequence number that has to come next.
         expected: u64,
@@ -65,6 +76,7 @@ pub enum PulsarError {
         found: u64,
     },
     /// The topic begins with another schema.
+    #[error("pulsar: topic {topic} begins with another schema: {difference}")]
     SchemaMismatch {
         /// The topic.
         topic: String,
@@ -72,17 +84,25 @@ pub enum PulsarError {
         difference: String,
     },
     /// The topic starts with a message that is neither a schema nor has the fingerprint of one.
+    #[error("pulsar: topic {topic} begins with a message that is no schema of this service")]
     SchemaMissing {
         /// The topic.
         topic: String,
     },
     /// An Arrow operation failed, such as writing a schema or grouping rows by a field.
+    #[error("pulsar: {message}")]
     Arrow {
         /// Its message.
         message: String,
     },
     /// The sink was closed.
+    #[error("pulsar: the sink is closed")]
     Closed,
+}
+
+/// ` (CODE)`, if this client knows it.
+fn named(code: Option<ServerError>) -> String {
+    code.map(|code| format!(" ({})", code.as_str_name())).unwrap_or_default()
 }
 
 impl PulsarError {
@@ -148,44 +168,6 @@ impl PulsarError {
         }
     }
 }
-
-impl std::fmt::Display for PulsarError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Option { option, reason } => write!(f, "pulsar: option {option} {reason}"),
-            Self::File { path, reason } => write!(f, "pulsar: {}: {reason}", path.display()),
-            Self::Connection { address, reason, .. } => write!(f, "pulsar: {address}: {reason}"),
-            Self::Refused { code: Some(code), message } => {
-                write!(f, "pulsar: the broker refused ({}): {message}", code.as_str_name())
-            }
-            Self::Refused { code: None, message } => {
-                write!(f, "pulsar: the broker refused: {message}")
-            }
-            Self::Timeout { waited } => {
-                write!(f, "pulsar: not confirmed within {} ms", waited.as_millis())
-            }
-            Self::TooLarge { bytes, bytes_max } => write!(
-                f,
-                "pulsar: a message of {bytes} bytes is larger than the {bytes_max} that the broker takes"
-            ),
-            Self::OutOfOrder { expected, found } => write!(
-                f,
-                "pulsar: message {found} cannot be sent before message {expected}, which was not confirmed"
-            ),
-            Self::SchemaMismatch { topic, difference } => {
-                write!(f, "pulsar: topic {topic} begins with another schema: {difference}")
-            }
-            Self::SchemaMissing { topic } => write!(
-                f,
-                "pulsar: topic {topic} begins with a message that is no schema of this service"
-            ),
-            Self::Arrow { message } => write!(f, "pulsar: {message}"),
-            Self::Closed => write!(f, "pulsar: the sink is closed"),
-        }
-    }
-}
-
-impl std::error::Error for PulsarError {}
 
 impl From<arrow_schema::ArrowError> for PulsarError {
     fn from(error: arrow_schema::ArrowError) -> Self {

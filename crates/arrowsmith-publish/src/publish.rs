@@ -21,11 +21,12 @@ pub fn done() -> Receipt {
 }
 
 /// Why a message is not stored.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
     /// It may succeed later: this message and all after it are to be published again, in order. The
     /// service waits at least this long, if the sink knows, and longer each time.
+    #[error("{reason}")]
     Retry {
         /// What happened.
         reason: Arc<str>,
@@ -33,8 +34,10 @@ pub enum PublishError {
         after: Option<Duration>,
     },
     /// This message will never be accepted, others may be: it goes to the rejects.
+    #[error("the message was refused: {0}")]
     Refused(Arc<str>),
     /// No message will be accepted any more, for example because a topic has another schema.
+    #[error("the sink cannot go on: {0}")]
     Fatal(Arc<str>),
 }
 
@@ -49,18 +52,6 @@ impl PublishError {
         Self::Fatal(reason.to_string().into())
     }
 }
-
-impl fmt::Display for PublishError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Retry { reason, .. } => write!(f, "{reason}"),
-            Self::Refused(reason) => write!(f, "the message was refused: {reason}"),
-            Self::Fatal(reason) => write!(f, "the sink cannot go on: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for PublishError {}
 
 /// Stores messages. Each publisher has a thread of its own, inside a Tokio runtime, and may block
 /// it.

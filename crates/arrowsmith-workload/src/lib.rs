@@ -157,23 +157,12 @@ impl FromStr for Workload {
 }
 
 /// The error for a name that is not a [`Workload`]. The message lists all names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown workload {name:?}; there are {}", Workload::ALL.map(Workload::name).join(", "))]
 pub struct UnknownWorkload {
     /// The requested name.
     pub name: String,
 }
-
-impl fmt::Display for UnknownWorkload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown workload {:?}; there are", self.name)?;
-        for (index, workload) in Workload::ALL.iter().enumerate() {
-            write!(f, "{} {workload}", if index == 0 { "" } else { "," })?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for UnknownWorkload {}
 
 /// Writes the records of one workload, one after another, without end.
 #[derive(Debug, Clone)]

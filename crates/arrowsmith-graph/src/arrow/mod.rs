@@ -9,7 +9,6 @@ mod columns;
 mod to_messages;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -24,38 +23,24 @@ pub use to_messages::messages;
 pub const CLASS_KEY: &str = "arrowsmith:class";
 
 /// Why messages cannot become batches, or batches messages.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// A message is refused: its number, why and where.
+    #[error("message {message}, {error}")]
     Message {
         /// The number of the message, from 0.
         message: u32,
         /// Its error.
+        #[source]
         error: WireError,
     },
     /// A batch does not match the layout's classes.
+    #[error(transparent)]
     Batch(LayoutError),
     /// An error of the Arrow library.
-    Arrow(ArrowError),
-}
-
-impl fmt::Display for GraphError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Message { message, error } => write!(f, "message {message}, {error}"),
-            Self::Batch(error) => error.fmt(f),
-            Self::Arrow(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for GraphError {}
-
-impl From<ArrowError> for GraphError {
-    fn from(error: ArrowError) -> Self {
-        Self::Arrow(error)
-    }
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
 }
 
 /// Collects messages into columns, class by class.

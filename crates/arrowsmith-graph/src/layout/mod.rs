@@ -18,8 +18,6 @@ pub use annotate::Annotations;
 pub use build::{Extracted, Options, from_object};
 pub use print::Table;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The version of the JSON form.
@@ -398,12 +396,18 @@ fn write_members(text: &mut String, members: &[Member], depth: usize) {
 }
 
 /// An unsupported class, or an inconsistent layout: its name, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", at(path))]
 pub struct LayoutError {
     /// The class or member, `Class::member`; empty for the layout as a whole.
     pub path: String,
     /// The error, in one sentence.
     pub message: String,
+}
+
+/// `PATH: `, unless it is the layout as a whole.
+fn at(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
 impl LayoutError {
@@ -412,15 +416,3 @@ impl LayoutError {
         Self { path: path.into(), message: message.into() }
     }
 }
-
-impl fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "{}: {}", self.path, self.message)
-        }
-    }
-}
-
-impl std::error::Error for LayoutError {}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Error codes and positions, equal in Rust, C++ and the circuit.
 
-use std::fmt;
-
 /// The error of a message. The numbers are those of C++ and of the circuit's error register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
@@ -88,7 +86,8 @@ impl Code {
 }
 
 /// A refused message: the error, and its position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("byte {position}: {}", code.name())]
 pub struct WireError {
     /// The error.
     pub code: Code,
@@ -102,11 +101,3 @@ impl WireError {
         Self { code, position: position as u64 }
     }
 }
-
-impl fmt::Display for WireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "byte {}: {}", self.position, self.code.name())
-    }
-}
-
-impl std::error::Error for WireError {}

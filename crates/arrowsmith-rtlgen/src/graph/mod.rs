@@ -14,8 +14,6 @@ mod top;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use arrowsmith_graph::Layout;
 
 use crate::without_implicit_nets;
@@ -42,7 +40,8 @@ impl Default for Options {
 }
 
 /// A class or an option that the hardware does not support.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {reason}")]
 pub struct Refusal {
     /// `Class::member`, a class, or the option.
     pub path: String,
@@ -55,14 +54,6 @@ impl Refusal {
         Self { path: path.into(), reason: reason.into() }
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.reason)
-    }
-}
-
-impl std::error::Error for Refusal {}
 
 /// A generated circuit.
 #[derive(Debug, Clone, PartialEq, Eq)]
