@@ -11,25 +11,14 @@ use std::time::Instant;
 use arrowsmith_number::{
     TimeUnit, parse_decimal128, parse_f32, parse_f64, parse_i64, parse_timestamp, parse_u64,
 };
+use arrowsmith_workload::SplitMix64;
 
 const NUMBERS: usize = 100_000;
 const ROUNDS: usize = 15;
 
-/// SplitMix64: small, seeded, and good enough for digits.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// A number from 0 to 1, without 1.
+fn unit(random: &mut SplitMix64) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// Numbers, each followed by a comma, and padding after the last.
@@ -39,8 +28,8 @@ struct Text {
 }
 
 impl Text {
-    fn new(mut number: impl FnMut(&mut Random) -> String) -> Self {
-        let mut random = Random(42);
+    fn new(mut number: impl FnMut(&mut SplitMix64) -> String) -> Self {
+        let mut random = SplitMix64::new(42);
         let mut text = String::new();
         let mut starts = Vec::new();
         for _ in 0..NUMBERS {
@@ -107,7 +96,7 @@ fn std_f64(text: &[u8]) -> Option<(f64, usize)> {
     Some((std::str::from_utf8(&text[..end]).ok()?.parse().ok()?, end))
 }
 
-fn floats(title: &str, number: impl FnMut(&mut Random) -> String) {
+fn floats(title: &str, number: impl FnMut(&mut SplitMix64) -> String) {
     let text = Text::new(number);
     let ours = text.walk(|t| parse_f64(t).ok());
     let std = text.walk(std_f64);
@@ -130,28 +119,28 @@ fn floats(title: &str, number: impl FnMut(&mut Random) -> String) {
 
 fn main() {
     floats("canada-like", |r| {
-        format!("{}", -60.0 - 80.0 * r.unit() + 1e-14 * (r.next() % 10) as f64)
+        format!("{}", -60.0 - 80.0 * unit(r) + 1e-14 * (r.next_u64() % 10) as f64)
     });
-    floats("-65.613616999999977", |r| format!("{:.15}", -60.0 - 39.0 * r.unit()));
-    floats("short, 12.5", |r| format!("{:.1}", 10.0 + 89.0 * r.unit()));
+    floats("-65.613616999999977", |r| format!("{:.15}", -60.0 - 39.0 * unit(r)));
+    floats("short, 12.5", |r| format!("{:.1}", 10.0 + 89.0 * unit(r)));
     floats("price, 1.23 to 99999.99", |r| {
-        format!("{:.2}", 10f64.powi((r.next() % 6) as i32) * r.unit())
+        format!("{:.2}", 10f64.powi((r.next_u64() % 6) as i32) * unit(r))
     });
-    floats("random(), 0.13436424411240122", |r| format!("{}", r.unit()));
-    floats("coordinates, 412345.678901", |r| format!("{:.6}", 400_000.0 + 1e5 * r.unit()));
+    floats("random(), 0.13436424411240122", |r| format!("{}", unit(r)));
+    floats("coordinates, 412345.678901", |r| format!("{:.6}", 400_000.0 + 1e5 * unit(r)));
     floats("integers, 1 to 7 digits", |r| {
-        format!("{}", r.next() % 10u64.pow((r.next() % 7) as u32 + 1))
+        format!("{}", r.next_u64() % 10u64.pow((r.next_u64() % 7) as u32 + 1))
     });
-    floats("exponents, 1.2345e-05", |r| format!("{:.4e}", r.unit() * 1e-5));
+    floats("exponents, 1.2345e-05", |r| format!("{:.4e}", unit(r) * 1e-5));
     floats("scientific, 17 digits", |r| {
         // Exponents of two that an `f32` has too.
-        let exponent = 1023 - 100 + r.next() % 200;
-        format!("{:e}", f64::from_bits(exponent << 52 | r.next() >> 12))
+        let exponent = 1023 - 100 + r.next_u64() % 200;
+        format!("{:e}", f64::from_bits(exponent << 52 | r.next_u64() >> 12))
     });
 
-    let small = Text::new(|r| format!("{}", r.next() % 2047));
-    let long = Text::new(|r| format!("{}", r.next()));
-    let signed = Text::new(|r| format!("{}", r.next().cast_signed() >> (r.next() % 64)));
+    let small = Text::new(|r| format!("{}", r.next_u64() % 2047));
+    let long = Text::new(|r| format!("{}", r.next_u64()));
+    let signed = Text::new(|r| format!("{}", r.next_u64().cast_signed() >> (r.next_u64() % 64)));
     for (title, text) in [("u64 0..2047", &small), ("u64 all bits", &long)] {
         race(
             title,
@@ -177,7 +166,7 @@ fn main() {
         "i64 all lengths",
         &[("i64", Box::new(|| signed.walk(|t| parse_i64(t).ok().map(|(v, len)| (v as f64, len)))))],
     );
-    let price = Text::new(|r| format!("{:.2}", 10f64.powi((r.next() % 6) as i32) * r.unit()));
+    let price = Text::new(|r| format!("{:.2}", 10f64.powi((r.next_u64() % 6) as i32) * unit(r)));
     race(
         "decimal128(15, 2)",
         &[(
@@ -190,13 +179,13 @@ fn main() {
     let stamps = Text::new(|r| {
         format!(
             "20{:02}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-            r.next() % 100,
-            r.next() % 12 + 1,
-            r.next() % 28 + 1,
-            r.next() % 24,
-            r.next() % 60,
-            r.next() % 60,
-            r.next() % 1_000_000
+            r.next_u64() % 100,
+            r.next_u64() % 12 + 1,
+            r.next_u64() % 28 + 1,
+            r.next_u64() % 24,
+            r.next_u64() % 60,
+            r.next_u64() % 60,
+            r.next_u64() % 1_000_000
         )
     });
     race(

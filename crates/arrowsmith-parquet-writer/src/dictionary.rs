@@ -455,6 +455,8 @@ mod tests {
     use std::collections::HashMap;
     use std::hash::Hash;
 
+    use arrowsmith_workload::SplitMix64;
+
     use super::*;
 
     /// The indices by a map of the standard library.
@@ -469,22 +471,17 @@ mod tests {
         (indices, seen.len())
     }
 
-    fn random(state: &mut u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        *state >> 20
-    }
-
     #[test]
     fn numbers_get_the_index_of_their_first() {
-        let mut state = 3;
+        let mut random = SplitMix64::new(3);
         for round in 0..300 {
             let mut numbers = Numbers::<u64>::new(round % 3 != 0);
             let (mut all, mut found) = (Vec::new(), Vec::new());
             for _ in 0..4 {
-                let bits = random(&mut state) % 63;
+                let bits = random.below(63);
                 let base = [0, u64::MAX - 30, 1 << 63, i64::MAX as u64 - 40][round % 4];
-                let page: Vec<u64> = (0..random(&mut state) % 3_000)
-                    .map(|_| base.wrapping_add(random(&mut state) & ((1 << bits) - 1)))
+                let page: Vec<u64> = (0..random.below(3_000))
+                    .map(|_| base.wrapping_add(random.next_u64() & ((1 << bits) - 1)))
                     .collect();
                 numbers.encode(&page, &mut found);
                 all.extend(page);
@@ -496,13 +493,13 @@ mod tests {
 
     #[test]
     fn texts_get_the_index_of_their_first() {
-        let mut state = 4;
+        let mut random = SplitMix64::new(4);
         for round in 0..200 {
             let mut texts = Texts::new(0);
-            let all: Vec<Vec<u8>> = (0..random(&mut state) % 5_000)
+            let all: Vec<Vec<u8>> = (0..random.below(5_000))
                 .map(|_| {
-                    let len = random(&mut state) % [3, 9, 18, 60][round % 4];
-                    (0..len).map(|_| (random(&mut state) % 3) as u8).collect()
+                    let len = random.below([3, 9, 18, 60][round % 4]);
+                    (0..len).map(|_| [0, 1, 2][random.index(3)]).collect()
                 })
                 .collect();
             let mut found = Vec::new();

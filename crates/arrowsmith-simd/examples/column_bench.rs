@@ -20,6 +20,7 @@ use std::time::Instant;
 use arrowsmith_simd::buffer::{pool_clear, set_pool_bytes_max};
 use arrowsmith_simd::column::*;
 use arrowsmith_simd::{BitBuffer, Buf, Level};
+use arrowsmith_workload::SplitMix64;
 
 /// One round of a kernel: takes the level and the number of pages of [`PAGE`] values; returns the
 /// bytes of output.
@@ -30,14 +31,8 @@ const PAGE: usize = 128 << 10;
 
 /// Pseudo-random numbers from a fixed seed.
 fn random(seed: u64) -> impl Iterator<Item = u64> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    })
+    let mut numbers = SplitMix64::new(seed);
+    std::iter::repeat_with(move || numbers.next_u64())
 }
 
 fn fixed<T: arrow_buffer::ArrowNativeType, D: Decode<T>>(

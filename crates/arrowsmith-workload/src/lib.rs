@@ -36,7 +36,7 @@ use std::str::FromStr;
 use arrow_schema::Schema;
 
 use crate::mixed::Shape;
-use crate::rng::SplitMix64;
+pub use crate::rng::SplitMix64;
 pub use crate::writer::Layout;
 use crate::writer::Writer;
 

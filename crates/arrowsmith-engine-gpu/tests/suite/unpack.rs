@@ -12,63 +12,48 @@ use arrowsmith_engine_gpu::abi::{
 use arrowsmith_engine_gpu::device::memory::Arena;
 use arrowsmith_engine_gpu::device::{Device, Ptr, Stream};
 use arrowsmith_parquet::codec::decompressor;
-use arrowsmith_workload::{Generator, Workload};
+use arrowsmith_workload::{Generator, SplitMix64, Workload};
 use parquet::basic::{Compression, ZstdLevel};
 
 use crate::common;
 
-/// Random numbers (SplitMix64).
-struct Chance(u64);
+/// One of these.
+fn of<T: Copy>(chance: &mut SplitMix64, items: &[T]) -> T {
+    items[chance.index(items.len())]
+}
 
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, most: usize) -> usize {
-        usize::try_from(self.next() % most.max(1) as u64).unwrap()
-    }
-
-    fn of<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())]
-    }
-
-    fn byte(&mut self) -> u8 {
-        self.next().to_le_bytes()[0]
-    }
+fn byte(chance: &mut SplitMix64) -> u8 {
+    chance.next_u64().to_le_bytes()[0]
 }
 
 /// Up to `most` bytes: literals from alphabets of all sizes, runs, copies from near and far, and
 /// pieces of JSON.
-fn text(chance: &mut Chance, most: usize) -> Vec<u8> {
+fn text(chance: &mut SplitMix64, most: usize) -> Vec<u8> {
     let mut json = Vec::new();
-    Generator::new(chance.of(&Workload::ALL), chance.next(), 64).fill(4096, &mut json);
-    let len = chance.below(most) + 1;
+    Generator::new(of(chance, &Workload::ALL), chance.next_u64(), 64).fill(4096, &mut json);
+    let len = chance.index(most) + 1;
     let mut out = Vec::with_capacity(len);
     while out.len() < len {
-        let most = chance.of(&[4, 20, 300, 5000]);
-        let some = chance.below(most) + 1;
-        match chance.below(5) {
+        let most = of(chance, &[4, 20, 300, 5000]);
+        let some = chance.index(most) + 1;
+        match chance.index(5) {
             0 => {
-                let mask = chance.of(&[0, 1, 7, 31, 255]);
-                out.extend((0..some).map(|_| chance.byte() & mask));
+                let mask = of(chance, &[0, 1, 7, 31, 255]);
+                out.extend((0..some).map(|_| byte(chance) & mask));
             }
             1 => {
-                let byte = chance.byte();
+                let byte = byte(chance);
                 out.resize(out.len() + some, byte);
             }
             2 if !out.is_empty() => {
-                let back = chance.of(&[1, 2, 7, 64, 4000, out.len()]).min(out.len());
-                let back = chance.below(back) + 1;
+                let back = of(chance, &[1, 2, 7, 64, 4000, out.len()]).min(out.len());
+                let back = chance.index(back) + 1;
                 for _ in 0..some {
                     out.push(out[out.len() - back]);
                 }
             }
             _ => {
-                let from = chance.below(json.len());
+                let from = chance.index(json.len());
                 out.extend_from_slice(&json[from..(from + some).min(json.len())]);
             }
         }
@@ -128,17 +113,17 @@ fn unpack(codec: Compression, pages: &[(&[u8], usize)], seed: u64) -> Option<Vec
     sound.then(|| fetched.iter().map(|bytes| bytes.to_vec()).collect())
 }
 
-fn pack(codec: Compression, text: &[u8], chance: &mut Chance) -> Vec<u8> {
+fn pack(codec: Compression, text: &[u8], chance: &mut SplitMix64) -> Vec<u8> {
     if codec == SNAPPY {
         return snap::raw::Encoder::new().compress_vec(text).unwrap();
     }
-    let level = chance.of(&[1, 3, 6, 12, 19, -7]);
-    if chance.below(3) > 0 {
+    let level = of(chance, &[1, 3, 6, 12, 19, -7]);
+    if chance.index(3) > 0 {
         return zstd::bulk::compress(text, level).unwrap();
     }
     // Without the total length, as in streams; flushed now and then, for more blocks.
     let mut encoder = zstd::Encoder::new(Vec::new(), level).unwrap();
-    for part in text.chunks(chance.below(text.len()) + 1) {
+    for part in text.chunks(chance.index(text.len()) + 1) {
         std::io::Write::write_all(&mut encoder, part).unwrap();
         std::io::Write::flush(&mut encoder).unwrap();
     }
@@ -149,9 +134,9 @@ fn pack(codec: Compression, text: &[u8], chance: &mut Chance) -> Vec<u8> {
 fn pages_become_what_they_were() {
     for codec in [SNAPPY, zstd()] {
         for seed in 0..common::seeds(40) {
-            let mut chance = Chance(seed);
-            let most = chance.of(&[60, 3000, 40_000, 300_000]);
-            let texts: Vec<_> = (0..=chance.below(3)).map(|_| text(&mut chance, most)).collect();
+            let mut chance = SplitMix64::new(seed);
+            let most = of(&mut chance, &[60, 3000, 40_000, 300_000]);
+            let texts: Vec<_> = (0..=chance.index(3)).map(|_| text(&mut chance, most)).collect();
             let packed: Vec<_> = texts.iter().map(|text| pack(codec, text, &mut chance)).collect();
             let pages: Vec<_> =
                 packed.iter().zip(&texts).map(|(packed, text)| (&packed[..], text.len())).collect();
@@ -167,19 +152,19 @@ fn broken_pages_become_nothing_that_the_host_would_not_make_of_them() {
     for codec in [SNAPPY, zstd()] {
         let mut host = decompressor(codec).unwrap();
         for seed in 0..common::seeds(400) {
-            let mut chance = Chance(seed ^ 0xB0B);
-            let most = chance.of(&[12, 60, 3000]);
+            let mut chance = SplitMix64::new(seed ^ 0xB0B);
+            let most = of(&mut chance, &[12, 60, 3000]);
             let text = text(&mut chance, most);
             let mut packed = pack(codec, &text, &mut chance);
             let mut len = text.len();
-            for _ in 0..=chance.below(3) {
-                let at = chance.below(packed.len());
-                match chance.below(6) {
+            for _ in 0..=chance.index(3) {
+                let at = chance.index(packed.len());
+                match chance.index(6) {
                     0 => packed.truncate(at),
                     1 => drop(packed.remove(at.min(packed.len().saturating_sub(1)))),
-                    2 => len = (len + chance.below(5)).saturating_sub(2),
-                    3 => packed.push(chance.byte()),
-                    _ => packed[at] ^= 1 << chance.below(8),
+                    2 => len = (len + chance.index(5)).saturating_sub(2),
+                    3 => packed.push(byte(&mut chance)),
+                    _ => packed[at] ^= 1 << chance.index(8),
                 }
                 if packed.is_empty() {
                     break;

@@ -11,9 +11,10 @@ use arrowsmith_engine_rtl::graph::Request;
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
 use arrowsmith_testkit::{scale, tools};
+use arrowsmith_workload::SplitMix64;
 
 use crate::support::{
-    Oracle, Random, circuit, layout, message, root, spoil, there, verilator, vtables, with_header,
+    Oracle, circuit, layout, message, root, spoil, there, verilator, vtables, with_header,
 };
 
 const I386: &str = "examples/objects/expression/layout-i386.json";
@@ -126,7 +127,7 @@ fn compare(layout: &Layout, beat_bytes: Option<u32>, stall_percent: u32, request
     let compiled = circuit(layout, beat_bytes);
     let beat = beat_bytes.unwrap_or(64).into();
     let oracle = Oracle { layout, vtables: &vtables, beat_bytes: beat };
-    let mut random = Random(u64::from(stall_percent) * 1_000 + beat);
+    let mut random = SplitMix64::new(u64::from(stall_percent) * 1_000 + beat);
     let memory = MemoryProfile {
         read_latency: 2 + stall_percent,
         write_latency: 2 + stall_percent,

@@ -12,6 +12,7 @@ use arrowsmith_graph::layout::{Class, Integer, Kind, Member};
 use arrowsmith_graph::{Code, Layout, WireError};
 use arrowsmith_rtlgen::graph::{Options, generate};
 use arrowsmith_testkit::tools;
+use arrowsmith_workload::SplitMix64;
 
 pub const OBJECTS_MAX: u32 = 1024;
 
@@ -48,23 +49,6 @@ pub fn circuit(layout: &Layout, beat_bytes: Option<u32>) -> Circuit {
 pub fn vtables(layout: &Layout) -> Vec<u64> {
     let mask = if layout.target.pointer_bytes == 4 { 0xffff_ffff } else { u64::MAX };
     (0..layout.slots() as u64).map(|slot| (0x5654_3210_0000_1000 + slot * 0x18) & mask).collect()
-}
-
-/// splitmix64.
-#[derive(Clone)]
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
 }
 
 /// Reads a message, slowly, as the contract defines it: the oracle.
@@ -242,7 +226,7 @@ impl Cursor<'_> {
 }
 
 /// A valid message of `count` objects with random values.
-pub fn message(layout: &Layout, count: u64, random: &mut Random) -> Vec<u8> {
+pub fn message(layout: &Layout, count: u64, random: &mut SplitMix64) -> Vec<u8> {
     let mut types: Vec<u32> =
         (0..count).map(|_| random.below(layout.classes.len() as u64) as u32).collect();
     let roots = &layout.root.targets;
@@ -261,10 +245,10 @@ pub fn message(layout: &Layout, count: u64, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-fn value(kind: &Kind, types: &[u32], random: &mut Random) -> u64 {
-    let between = |[low, high]: [i64; 2], random: &mut Random| {
+fn value(kind: &Kind, types: &[u32], random: &mut SplitMix64) -> u64 {
+    let between = |[low, high]: [i64; 2], random: &mut SplitMix64| {
         let span = (i128::from(high) - i128::from(low) + 1) as u128;
-        (i128::from(low) + (u128::from(random.next()) % span) as i128) as u64
+        (i128::from(low) + (u128::from(random.next_u64()) % span) as i128) as u64
     };
     match kind {
         Kind::Pointer(reference) => {
@@ -287,7 +271,7 @@ fn value(kind: &Kind, types: &[u32], random: &mut Random) -> u64 {
             };
             between(bits.range.unwrap_or(fit), random)
         }
-        _ => random.next(),
+        _ => random.next_u64(),
     }
 }
 
@@ -301,14 +285,14 @@ pub fn with_header(layout: &Layout, message: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a message invalid, or not, at random.
-pub fn spoil(message: &mut Vec<u8>, random: &mut Random) {
+pub fn spoil(message: &mut Vec<u8>, random: &mut SplitMix64) {
     match random.below(6) {
         0 => message.truncate(random.below(message.len() as u64 + 1) as usize),
         1 => message.extend((0..=random.below(5)).map(|byte| byte as u8)),
         2 => {
             for _ in 0..=random.below(3) {
                 let at = random.below(message.len() as u64) as usize;
-                message[at] = random.next() as u8;
+                message[at] = random.next_u64() as u8;
             }
         }
         3 => {

@@ -5,6 +5,7 @@
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::layout::{Kind, Layout, Member, Reference};
 use arrowsmith_graph::wire::{Code, Graph, Made, Object, Options, Reader, Value, WireError};
+use arrowsmith_workload::SplitMix64;
 
 const EXPRESSION: &str = include_str!("../../../../examples/objects/expression/layout-i386.json");
 const EXPRESSION_64: &str =
@@ -143,22 +144,6 @@ fn a_header_is_checked_field_by_field() {
     assert_eq!(layout.wire_hash(), self::layout(EXPRESSION).wire_hash());
 }
 
-/// Xorshift: the same cases in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end.max(1) as u64).unwrap()
-    }
-}
-
 fn blank(layout: &Layout, type_id: u32) -> Object {
     let members = &layout.classes[type_id as usize].members;
     let zero = |member: &Member| match member.kind {
@@ -171,43 +156,43 @@ fn blank(layout: &Layout, type_id: u32) -> Object {
     Object { type_id, members }
 }
 
-fn fill(members: &[Member], types: &[u32], random: &mut Random) -> Vec<Vec<Value>> {
-    let pointer = |reference: &Reference, random: &mut Random| {
+fn fill(members: &[Member], types: &[u32], random: &mut SplitMix64) -> Vec<Vec<Value>> {
+    let pointer = |reference: &Reference, random: &mut SplitMix64| {
         let allowed: Vec<u32> = (0_u32..)
             .zip(types)
             .filter(|(_, ty)| reference.targets.iter().any(|target| target.type_id == **ty))
             .map(|(id, _)| id)
             .collect();
-        let null = allowed.is_empty() || random.below(4) == 0;
-        Value::Reference((!null).then(|| allowed[random.below(allowed.len())]))
+        let null = allowed.is_empty() || random.index(4) == 0;
+        Value::Reference((!null).then(|| allowed[random.index(allowed.len())]))
     };
-    let value = |kind: &Kind, random: &mut Random| match kind {
+    let value = |kind: &Kind, random: &mut SplitMix64| match kind {
         Kind::Pointer(reference) => pointer(reference, random),
         Kind::String => {
-            let length = random.below(40);
-            Value::String((0..length).map(|_| random.next().to_le_bytes()[0]).collect())
+            let length = random.index(40);
+            Value::String((0..length).map(|_| random.next_u64().to_le_bytes()[0]).collect())
         }
         Kind::Vector(element) => {
-            let length = random.below(4);
+            let length = random.index(4);
             Value::Vector((0..length).map(|_| fill(&element.members, types, random)).collect())
         }
-        Kind::Float { bytes } => Value::Number(random.next() & (u64::MAX >> (64 - 8 * bytes))),
+        Kind::Float { bytes } => Value::Number(random.next_u64() & (u64::MAX >> (64 - 8 * bytes))),
         Kind::Integer(of) => number(of.range, of.wire_bytes * 8, of.signed, random),
         Kind::Bits(of) => number(of.values(), of.wire_bytes * 8, of.signed, random),
     };
-    let values = |member: &Member, random: &mut Random| {
+    let values = |member: &Member, random: &mut SplitMix64| {
         (0..member.count).map(|_| value(&member.kind, random)).collect()
     };
     members.iter().map(|member| values(member, random)).collect()
 }
 
-fn number(range: Option<[i64; 2]>, bits: u32, signed: bool, random: &mut Random) -> Value {
+fn number(range: Option<[i64; 2]>, bits: u32, signed: bool, random: &mut SplitMix64) -> Value {
     if let Some([low, high]) = range {
         let width = u64::try_from(i128::from(high) - i128::from(low) + 1).unwrap();
-        return Value::Number(low.wrapping_add_unsigned(random.next() % width).cast_unsigned());
+        return Value::Number(low.wrapping_add_unsigned(random.next_u64() % width).cast_unsigned());
     }
     let shift = 64 - bits;
-    let bits = random.next() << shift;
+    let bits = random.next_u64() << shift;
     Value::Number(if signed {
         (bits.cast_signed() >> shift).cast_unsigned()
     } else {
@@ -215,13 +200,13 @@ fn number(range: Option<[i64; 2]>, bits: u32, signed: bool, random: &mut Random)
     })
 }
 
-fn random_graph(layout: &Layout, random: &mut Random) -> Graph {
+fn random_graph(layout: &Layout, random: &mut SplitMix64) -> Graph {
     let root = &layout.root.targets;
-    let mut types = vec![root[random.below(root.len())].type_id];
-    for _ in 0..random.below(20) {
-        types.push(layout.classes[random.below(layout.classes.len())].type_id);
+    let mut types = vec![root[random.index(root.len())].type_id];
+    for _ in 0..random.index(20) {
+        types.push(layout.classes[random.index(layout.classes.len())].type_id);
     }
-    let object = |ty: &u32, random: &mut Random| Object {
+    let object = |ty: &u32, random: &mut SplitMix64| Object {
         type_id: *ty,
         members: fill(&layout.classes[*ty as usize].members, &types, random),
     };
@@ -230,7 +215,7 @@ fn random_graph(layout: &Layout, random: &mut Random) -> Graph {
 
 #[test]
 fn graphs_go_over_the_wire_and_through_arrow_and_come_back() {
-    let mut random = Random(0x1234_5678_9ABC_DEF1);
+    let mut random = SplitMix64::new(0x1234_5678_9ABC_DEF1);
     for text in [EXPRESSION, EXPRESSION_64, SCENE] {
         let layout = layout(text);
         let graphs: Vec<Graph> = (0..100).map(|_| random_graph(&layout, &mut random)).collect();
@@ -252,19 +237,19 @@ fn graphs_go_over_the_wire_and_through_arrow_and_come_back() {
 /// makes a tree, and no write past the region's use.
 #[test]
 fn any_bytes_are_answered_alike() {
-    let mut random = Random(0x0F0F_1234_5678_9ABC);
+    let mut random = SplitMix64::new(0x0F0F_1234_5678_9ABC);
     for text in [EXPRESSION, SCENE] {
         let layout = layout(text);
         let mut reader = Reader::new(layout.clone(), &[]);
         for _ in 0..4_000 {
             let mut message = random_graph(&layout, &mut random).encode(&layout, false).unwrap();
-            for _ in 0..random.below(4) {
-                let at = random.below(message.len());
-                match random.below(4) {
+            for _ in 0..random.index(4) {
+                let at = random.index(message.len());
+                match random.index(4) {
                     0 => message.truncate(at),
                     1 => message.insert(at, 0),
                     _ => {
-                        let word = u32::try_from(random.below(24)).unwrap().to_le_bytes();
+                        let word = u32::try_from(random.index(24)).unwrap().to_le_bytes();
                         let end = message.len().min(at + 4);
                         message[at..end].copy_from_slice(&word[..end - at]);
                     }

@@ -110,7 +110,7 @@ fn spool(number: usize) -> PathBuf {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let mut chance = Chance(seed);
+        let mut chance = Chance::new(seed);
         let settings = Settings {
             sinks: 1 + usize::try_from(chance.below(2)).unwrap(),
             nulls: chance.one_of(2),
@@ -134,7 +134,7 @@ impl World {
         let metrics = Metrics::new().unwrap();
         Self {
             memory: Memory::new(1 << 30, metrics.memory_bytes.clone()),
-            disk: SimulatedDisk::new(Chance(chance.next())),
+            disk: SimulatedDisk::new(Chance::new(chance.next())),
             clock: Arc::new(SimulatedClock(Arc::new(Mutex::new(Instant::now())))),
             metrics,
             sent: BTreeMap::new(),
@@ -231,7 +231,7 @@ impl World {
         numbers.above(directory.stored().unwrap_or(0));
         let open: Box<dyn Publish> = Box::new(Flaky {
             inner: Box::new(directory),
-            chance: Chance(self.chance.next()),
+            chance: Chance::new(self.chance.next()),
             away: self.settings.away,
         });
         let name = format!("directory-{number}");

@@ -7,24 +7,25 @@ use std::task::Poll;
 use std::time::Instant;
 
 use arrowsmith_publish::{BoxFuture, Message, Publish, PublishError, Receipt};
+use arrowsmith_workload::SplitMix64;
 
 use crate::clock::Clock;
 
-/// Numbers that look random and come from a seed (SplitMix64).
+/// Numbers that look random and come from a seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Chance(pub(super) u64);
+pub(crate) struct Chance(SplitMix64);
 
 impl Chance {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
+    }
+
     pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
+        self.0.below(end)
     }
 
     pub(super) fn one_of(&mut self, count: u64) -> bool {

@@ -35,7 +35,7 @@ fn add(spool: &mut Spool, sequence: u64, value: u64) -> bool {
 fn what_a_failed_sync_left_does_not_take_the_place_of_what_is_acknowledged() {
     let mut reused = 0;
     for seed in 0..3000 {
-        let disk = SimulatedDisk::new(Chance(seed));
+        let disk = SimulatedDisk::new(Chance::new(seed));
         let mut spool = open(&disk);
         assert!(add(&mut spool, 1, 1));
         disk.set(0, true, None);

@@ -106,7 +106,7 @@ impl World {
             return Vec::new();
         }
         // A look at a copy of the files, not at the spool that is open.
-        let copy = SimulatedDisk::new(Chance(0));
+        let copy = SimulatedDisk::new(Chance::new(0));
         let folder = spool(number);
         for name in self.disk.list(&folder).unwrap() {
             let bytes = read_all(&self.disk, &folder.join(&name)).unwrap();

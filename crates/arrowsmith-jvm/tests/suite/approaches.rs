@@ -7,27 +7,15 @@ use std::process::Command;
 
 use arrowsmith_jvm::{Built, Existing, Jdk, JvmError, Layout, Mode, RunOptions};
 use arrowsmith_testkit::scale;
+use arrowsmith_workload::SplitMix64;
 
 use crate::common::{build, check, jdks, layout, libraries};
-
-/// The same numbers on every machine: splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) % end
-    }
-}
 
 /// Each class contains only later ones; all types occur.
 fn random_layout(seed: u64) -> String {
     const PRIMITIVES: [&str; 8] =
         ["boolean", "byte", "short", "char", "int", "long", "float", "double"];
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let classes = 1 + random.below(4);
     let exact = random.below(3) == 0;
     let records = random.below(3) == 0;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use arrowsmith_core::{DecodeOptions, DuplicateKeys, Framing, OnError, UnknownKeys};
 use arrowsmith_plan::Plan;
+use arrowsmith_workload::SplitMix64;
 
 use crate::oracle::{Cell, batch};
 
@@ -46,29 +47,24 @@ impl Profile {
     }
 }
 
-/// A generator of random numbers, the same on every machine (SplitMix64).
+/// A generator of random numbers, the same on every machine.
 #[derive(Debug, Clone)]
-pub struct Rng(u64);
+pub struct Rng(SplitMix64);
 
 impl Rng {
     /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     /// The next number.
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
+        self.0.next_u64()
     }
 
     /// A number below `end`, which is not 0.
     pub fn below(&mut self, end: usize) -> usize {
-        // The remainder is below `end`, so that it fits.
-        usize::try_from(self.bits() % (end.max(1) as u64)).unwrap_or(0)
+        self.0.index(end)
     }
 
     /// A number from `first` to `last`, both included.

@@ -5,35 +5,25 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use arrowsmith_load::{Options, Rate};
+use arrowsmith_workload::SplitMix64;
 
 use crate::ingest::service::{Service, assert_all, go, times};
 
 const RECORDS_PER_SECOND: u64 = 20_000;
 
 /// Pseudo-random numbers; the seed is printed, so that a failure can be reproduced.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let seed = times("ARROWSMITH_SEED", now.as_secs(), now.as_secs());
-        eprintln!("ARROWSMITH_SEED={seed}");
-        Self(seed as u64 | 1)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
+fn seeded() -> SplitMix64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let seed = times("ARROWSMITH_SEED", now.as_secs(), now.as_secs());
+    eprintln!("ARROWSMITH_SEED={seed}");
+    SplitMix64::new(seed as u64)
 }
 
 /// Kills the service repeatedly while records arrive, then stops it in order.
 fn killed(mut service: Service, target: impl Fn(&Service) -> Options) {
     let kills = times("ARROWSMITH_KILLS", 3, 50);
     let records = RECORDS_PER_SECOND * (kills as u64 + 1) / 2;
-    let mut random = Random::new();
+    let mut random = seeded();
     let options = Options {
         rate: Some(Rate::RecordsPerSecond(RECORDS_PER_SECOND as f64)),
         retry: Duration::from_secs(120),

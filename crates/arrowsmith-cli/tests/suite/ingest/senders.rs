@@ -6,6 +6,8 @@ use std::net::{Shutdown, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use arrowsmith_workload::SplitMix64;
+
 use crate::ingest::service::{PATIENCE, Service, assert_all, lines, times, wait_for};
 
 #[test]
@@ -34,14 +36,9 @@ fn a_sender_that_dies_in_mid_record_costs_that_record_only() {
 #[test]
 fn garbage_is_rejected_and_what_is_good_around_it_arrives() {
     let mut service = Service::start("", "", "");
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = SplitMix64::new(0);
     let mut garbage = || {
-        let byte = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            u8::try_from(state >> 56).unwrap()
-        };
+        let byte = || u8::try_from(random.below(256)).unwrap();
         std::iter::repeat_with(byte)
             .map(|b| if b == b'\n' { 0 } else { b })
             .take(4096)
