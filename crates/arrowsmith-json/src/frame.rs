@@ -115,6 +115,13 @@ impl Framer {
         self
     }
 
+    /// Begins at this offset of the source. A byte order mark can be at its start only.
+    #[must_use]
+    pub fn starting_at(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
     /// How records are separated, once that is known.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
@@ -150,7 +157,8 @@ impl Framer {
     /// Skips the byte order mark, detects the framing, enters the array; `false` if there is too
     /// little text for that.
     fn begin(&mut self, available: &[u8], eof: bool) -> Result<bool> {
-        if !eof && available.len() < BOM.len() && BOM.starts_with(available) {
+        let marked = self.offset == 0;
+        if marked && !eof && available.len() < BOM.len() && BOM.starts_with(available) {
             return Ok(false);
         }
         let framing = match self.framing {
@@ -160,7 +168,7 @@ impl Framer {
                 Detection::NeedMore | Detection::Empty => return Ok(false),
             },
         };
-        self.lead = if available.starts_with(BOM) { BOM.len() } else { 0 };
+        self.lead = if marked && available.starts_with(BOM) { BOM.len() } else { 0 };
         self.place = Place::Inside;
         if framing == Framing::Array {
             let start = skip_space(available, self.lead);

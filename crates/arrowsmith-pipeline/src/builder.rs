@@ -12,6 +12,7 @@ use arrowsmith_source::OpenOptions;
 
 use crate::batches::{Inline, Runner};
 use crate::cut::{Buffers, CutOptions, Cutter};
+use crate::earlier::Earlier;
 use crate::grow::{Grower, Growth};
 use crate::in_flight::{Budget, Load};
 use crate::order::{Assembler, OnReject};
@@ -29,6 +30,7 @@ pub struct JsonPipeline {
     options: DecodeOptions,
     open: OpenOptions,
     framing: Option<Framing>,
+    counts_before: bool,
     threads: usize,
     size: BatchSize,
     chunk_bytes: Option<usize>,
@@ -53,6 +55,7 @@ impl JsonPipeline {
             options: DecodeOptions::default(),
             open: OpenOptions::default(),
             framing: None,
+            counts_before: true,
             threads: 0,
             size: BatchSize::default(),
             chunk_bytes: None,
@@ -87,6 +90,14 @@ impl JsonPipeline {
     /// input.
     pub fn framing(mut self, framing: Option<Framing>) -> Self {
         self.framing = framing;
+        self
+    }
+
+    /// Whether, where only a byte range is opened, record and line of an error are those of the
+    /// whole input (the default). What comes before the range is then read once, if there is an
+    /// error. Otherwise they are counted from the first line of the range; offsets never are.
+    pub fn count_before(mut self, count: bool) -> Self {
+        self.counts_before = count;
         self
     }
 
@@ -212,6 +223,19 @@ impl JsonPipeline {
         self
     }
 
+    /// About how many bytes will be read.
+    fn bytes_total(&self) -> Option<u64> {
+        let total = self.origins.iter().map(Origin::stored_bytes).sum::<Option<u64>>()?;
+        let Some(range) = self.open.range else { return Some(total) };
+        Some(total.min(range.end).saturating_sub(range.start))
+    }
+
+    /// What comes before the range that is read.
+    fn earlier(&self) -> Option<Earlier> {
+        let range = self.open.range.filter(|_| self.counts_before)?;
+        Earlier::new(self.origins.first()?.input()?, &self.open, range)
+    }
+
     /// Starts decoding.
     ///
     /// # Errors
@@ -233,13 +257,14 @@ impl JsonPipeline {
         };
         let progress = Arc::new(Progress {
             bytes: Arc::clone(&self.open.bytes_read),
-            bytes_total: self.origins.iter().map(Origin::stored_bytes).sum(),
+            bytes_total: self.bytes_total(),
             rows: AtomicU64::new(0),
             rejects: AtomicU64::new(0),
             filtered: AtomicU64::new(0),
             left_out: AtomicU64::new(0),
             left_out_key: OnceLock::new(),
         });
+        let earlier = self.earlier();
         let buffers = Buffers::default();
         let cut_options = CutOptions {
             open: self.open,
@@ -290,6 +315,7 @@ impl JsonPipeline {
         let rebatch = Rebatch::new(Arc::clone(&schema), size);
         let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress))
             .with_late_keys_fail(self.late_keys_fail)
+            .after(earlier)
             .within(Window { skip: self.skip, left: self.limit, counts_records });
         let runner = if threads == 1 {
             let worker = workers.remove(0);

@@ -215,8 +215,10 @@ impl Current {
             Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
             Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
         };
-        let framer = Framer::new(options.framing, &options.limits, source.name.clone());
-        Self { name: source.name, number, reading, framer, offset: 0, first: true, may_wait }
+        let offset = source.offset;
+        let framer =
+            Framer::new(options.framing, &options.limits, source.name.clone()).starting_at(offset);
+        Self { name: source.name, number, reading, framer, offset, first: true, may_wait }
     }
 
     fn next(

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrowsmith_core::{DataError, Error, ErrorKind, Reject, Result};
 
 use crate::Progress;
+use crate::earlier::Earlier;
 use crate::rebatch::Rebatch;
 use crate::select::Window;
 use crate::work::Output;
@@ -26,6 +27,8 @@ pub(crate) struct Assembler {
     /// Records and line ends of the current source that came before the next piece.
     records: u64,
     lines: u64,
+    /// What comes before the byte range that is read.
+    earlier: Option<Earlier>,
     /// The first value that made the schema grow.
     late: Option<Box<DataError>>,
     /// Whether keys that the schema lacks end everything, however bad records are handled.
@@ -51,6 +54,7 @@ impl Assembler {
             progress,
             records: 0,
             lines: 0,
+            earlier: None,
             late: None,
             late_keys_fail: false,
             refused: None,
@@ -62,6 +66,12 @@ impl Assembler {
     /// Ends at the first key that the schema lacks, however bad records are handled.
     pub(crate) fn with_late_keys_fail(mut self, fail: bool) -> Self {
         self.late_keys_fail = fail;
+        self
+    }
+
+    /// Makes positions those of the whole input, of which this is what comes before the range read.
+    pub(crate) fn after(mut self, earlier: Option<Earlier>) -> Self {
+        self.earlier = earlier;
         self
     }
 
@@ -180,6 +190,9 @@ impl Assembler {
     fn complete(&self, error: &mut DataError) {
         error.position.record += self.records;
         error.position.line += self.lines;
+        if let Some(earlier) = &self.earlier {
+            earlier.complete(error);
+        }
         let guessed = matches!(
             error.kind,
             ErrorKind::WrongType

@@ -37,13 +37,21 @@ impl Origin {
         }
     }
 
+    /// The input, if it is not open yet and can be read twice.
+    pub(crate) fn input(&self) -> Option<Input> {
+        match &self.0 {
+            Kind::Closed(input) => input.again(),
+            Kind::Open(_) => None,
+        }
+    }
+
     /// A second handle to the same bytes, if they can be read twice.
     pub(crate) fn again(&self) -> Option<Self> {
         match &self.0 {
             Kind::Closed(input) => input.again().map(Self::from),
-            Kind::Open(Source { name, content: Content::Whole(bytes) }) => {
-                let content = Content::Whole(Arc::clone(bytes));
-                Some(Self(Kind::Open(Source { name: name.clone(), content })))
+            Kind::Open(Source { name, content: Content::Whole(bytes), offset }) => {
+                let (name, content) = (name.clone(), Content::Whole(Arc::clone(bytes)));
+                Some(Self(Kind::Open(Source { name, content, offset: *offset })))
             }
             Kind::Open(_) => None,
         }

@@ -154,19 +154,26 @@ impl Sampler<'_> {
                 Ok(Origin::from(again))
             }
             None => {
-                let Source { name, content } = input.open(&self.options.open)?;
+                let Source { name, content, offset } = input.open(&self.options.open)?;
                 match content {
                     Content::Whole(bytes) => {
                         let content = Content::Whole(Arc::clone(&bytes));
-                        self.look(Source { name: name.clone(), content }.into(), uncounted)?;
-                        Ok(Source { name, content: Content::Whole(bytes) }.into())
+                        self.look(
+                            Source { name: name.clone(), content, offset }.into(),
+                            uncounted,
+                        )?;
+                        let content = Content::Whole(bytes);
+                        Ok(Source { name, content, offset }.into())
                     }
                     Content::Stream(reader) => {
                         let tape = Tape::new(reader);
                         let content = Content::Stream(Box::new(tape.clone()));
-                        self.look(Source { name: name.clone(), content }.into(), uncounted)?;
+                        self.look(
+                            Source { name: name.clone(), content, offset }.into(),
+                            uncounted,
+                        )?;
                         let content = Content::Stream(tape.rewound());
-                        Ok(Source { name, content }.into())
+                        Ok(Source { name, content, offset }.into())
                     }
                 }
             }

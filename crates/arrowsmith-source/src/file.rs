@@ -14,7 +14,7 @@ use std::io;
 use std::mem::MaybeUninit;
 
 use arrowsmith_simd::ReadAt;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 /// The bytes of a regular file, read by the system when they are accessed.
 ///
@@ -35,27 +35,43 @@ impl FileMap {
     /// The system's error for files that cannot be mapped: pipes, directories, some network file
     /// systems.
     pub fn open(file: &File) -> io::Result<Self> {
+        let map = Self::map(file, 0)?;
+        advise(&map, map.len());
+        Ok(Self { map })
+    }
+
+    /// Maps `file` from a byte on, and advises the system that the first `soon` bytes from there
+    /// will be read once, sequentially.
+    ///
+    /// # Errors
+    /// As [`FileMap::open`].
+    pub fn open_from(file: &File, start: u64, soon: u64) -> io::Result<Self> {
+        let map = Self::map(file, start)?;
+        advise(&map, usize::try_from(soon).unwrap_or(usize::MAX));
+        Ok(Self { map })
+    }
+
+    fn map(file: &File, start: u64) -> io::Result<Mmap> {
         // SAFETY: the map is private to this struct, is only ever lent out as `&[u8]` that borrows
         // it, and is unmapped when it is dropped, so that no reference outlives the memory. What
         // remains is another process that changes the file: bytes may then differ between two
         // reads, which decoders tolerate because they check derived values where they use them;
         // truncation ends the process with SIGBUS, as documented on the type.
-        let map = unsafe { Mmap::map(file)? };
-        advise(&map);
-        Ok(Self { map })
+        unsafe { MmapOptions::new().offset(start).map(file) }
     }
 }
 
-/// Advises the system that the map is read sequentially, and soon. The advice may be refused.
+/// Advises the system that the map is read sequentially, and its first bytes soon. The advice may
+/// be refused.
 #[cfg(unix)]
-fn advise(map: &Mmap) {
+fn advise(map: &Mmap, soon: usize) {
     let _ = map.advise(memmap2::Advice::Sequential);
-    let _ = map.advise(memmap2::Advice::WillNeed);
+    let _ = map.advise_range(memmap2::Advice::WillNeed, 0, soon.min(map.len()));
 }
 
 /// Windows accepts such advice only when a file is opened, and reads ahead by itself.
 #[cfg(not(unix))]
-fn advise(_map: &Mmap) {}
+fn advise(_map: &Mmap, _soon: usize) {}
 
 impl AsRef<[u8]> for FileMap {
     fn as_ref(&self) -> &[u8] {

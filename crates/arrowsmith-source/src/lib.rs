@@ -24,6 +24,7 @@ mod expand;
 #[expect(unsafe_code, reason = "maps of files, and reads into uninitialised memory")]
 mod file;
 mod open;
+mod range;
 mod ranged;
 mod read_ahead;
 #[cfg(feature = "store")]
@@ -34,6 +35,7 @@ pub use dataset::{DataFile, expand_dataset, expand_datasets, partitions_of};
 pub use expand::{expand, expand_all};
 pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
+pub use range::ByteRange;
 pub use ranged::Ranged;
 
 #[cfg(test)]

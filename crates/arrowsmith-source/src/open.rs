@@ -12,6 +12,7 @@ use arrowsmith_core::{Error, Result};
 
 use crate::compression::{Compression, MAGIC_BYTES};
 use crate::file::FileMap;
+use crate::range::{self, ByteRange};
 use crate::ranged::{InOrder, Ranged};
 use crate::read_ahead::ReadAhead;
 
@@ -107,6 +108,11 @@ impl Input {
     pub fn open(self, options: &OpenOptions) -> Result<Source> {
         let name = self.name();
         let path = name.as_deref().map(PathBuf::from);
+        if let Some(range) = options.range {
+            let (content, offset) =
+                self.open_range(range, options).map_err(|source| Error::Io { path, source })?;
+            return Ok(Source { name, content, offset });
+        }
         let content = match self {
             Self::Path(path) => open_path(&path, options),
             Self::Stdin => stream(Box::new(io::stdin()), options),
@@ -115,7 +121,52 @@ impl Input {
             Self::Ranged { ranged, .. } => stream(Box::new(InOrder::new(ranged)), options),
         };
         let content = content.map_err(|source| Error::Io { path, source })?;
-        Ok(Source { name, content })
+        Ok(Source { name, content, offset: 0 })
+    }
+
+    /// The lines of a range, and the offset of the first of them.
+    fn open_range(self, range: ByteRange, options: &OpenOptions) -> io::Result<(Content, u64)> {
+        match self {
+            Self::Path(path) => {
+                let (mut file, metadata) = open_file(&path)?;
+                let empty = metadata.is_file() && metadata.len() == 0;
+                if !is_plain(&metadata) && !empty {
+                    return Err(no_range("this is no plain file"));
+                }
+                let head = read_head(&mut file)?;
+                plain(effective(options.compression, &head))?;
+                if options.map_files
+                    && let Ok(part) = range::of_map(&file, range)
+                {
+                    return Ok(part);
+                }
+                let (Content::Stream(reader), offset) = range::of_file(file, range)? else {
+                    return Err(no_range("this is no plain file"));
+                };
+                let bytes_read = Arc::clone(&options.bytes_read);
+                Ok((Content::Stream(Box::new(Counted { reader, bytes_read })), offset))
+            }
+            Self::Bytes { bytes, .. } => {
+                plain(effective(options.compression, (*bytes).as_ref()))?;
+                Ok(range::of_bytes(bytes, range))
+            }
+            Self::Stdin | Self::Reader { .. } => Err(no_range("this is a stream")),
+            Self::Ranged { .. } => Err(no_range("this is a remote object")),
+        }
+    }
+}
+
+/// The error for an input that cannot be read from the middle.
+fn no_range(why: &str) -> io::Error {
+    let message = format!("a byte range needs an uncompressed local file: {why}");
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+/// Refuses compressed content, whose offsets are not those of the text.
+fn plain(compression: Compression) -> io::Result<()> {
+    match compression {
+        Compression::None => Ok(()),
+        _ => Err(no_range("this is compressed")),
     }
 }
 
@@ -154,11 +205,15 @@ pub struct OpenOptions {
     /// Counts the stored bytes of streams as they are read. Whole content is not counted, as only
     /// its user knows the progress.
     pub bytes_read: Arc<AtomicU64>,
+    /// Opens only the lines of this range: of plain files, and of bytes in memory. Others are an
+    /// error.
+    pub range: Option<ByteRange>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { compression: Compression::Auto, map_files: true, bytes_read: Arc::default() }
+        let (compression, map_files) = (Compression::Auto, true);
+        Self { compression, map_files, bytes_read: Arc::default(), range: None }
     }
 }
 
@@ -169,6 +224,9 @@ pub struct Source {
     pub name: Option<Arc<str>>,
     /// Its bytes, decompressed.
     pub content: Content,
+    /// Offset of its first byte in the input, after decompression: 0, unless only a range was
+    /// opened.
+    pub offset: u64,
 }
 
 /// The bytes of a source.
@@ -193,12 +251,17 @@ fn is_plain(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.len() > 0
 }
 
-fn open_path(path: &Path, options: &OpenOptions) -> io::Result<Content> {
-    let mut file = File::open(path)?;
+fn open_file(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = File::open(path)?;
     let metadata = file.metadata()?;
     if metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
     }
+    Ok((file, metadata))
+}
+
+fn open_path(path: &Path, options: &OpenOptions) -> io::Result<Content> {
+    let (mut file, metadata) = open_file(path)?;
     if is_plain(&metadata) {
         let head = read_head(&mut file)?;
         file.rewind()?;

@@ -47,4 +47,6 @@ pub const EXTENSIONS: &[&str] = &[
 ];
 
 #[cfg(test)]
+mod range_tests;
+#[cfg(test)]
 mod tests;

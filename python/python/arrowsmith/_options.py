@@ -34,6 +34,15 @@ class InferOptions(TypedDict, total=False):
     after another, each on any number of lines), ``array`` (the elements of one array). Default:
     ``auto``."""
 
+    range_start: int
+    """Read only lines that begin after this byte, or with 0 from the first one: with ``range_end``
+    the part of one plain file of lines. Any parts that follow one another have every line once.
+    Default: ``0``."""
+
+    range_end: int | None
+    """Read only lines that begin at this byte or before it; the last one is read to its end.
+    Default: the end."""
+
     compression: Compression
     """How the input is compressed: ``auto`` (detect from the first bytes), ``none``, ``gzip``,
     ``zstd``, ``lz4``. Default: ``auto``."""

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{DecodeOptions, Limits, OnError, Reject, Result, UnknownKeys};
+use arrowsmith_core::{
+    DecodeOptions, Error, Framing, Limits, OnError, Reject, Result, UnknownKeys,
+};
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{
     Growth, JsonPipeline, Origin, Sample, SampleOptions, Select, SelectOptions, sample,
 };
 use arrowsmith_plan::{Plan, with_types};
-use arrowsmith_source::{DataFile, Input, OpenOptions};
+use arrowsmith_source::{ByteRange, DataFile, Input, OpenOptions};
 
 use crate::engines;
 use crate::json::JsonReader;
-use crate::options::{InferRecords, JsonReadOptions, LateKeys};
+use crate::options::{Format, InferRecords, JsonReadOptions, LateKeys};
 
 /// Infers the schema of `inputs` from their first records. The options are those of a reader; their
 /// schema is ignored.
@@ -48,6 +50,7 @@ pub struct ReaderBuilder {
     engine: Option<Chain>,
     open: OpenOptions,
     chunk_bytes: Option<usize>,
+    range_relative: bool,
     on_reject: Option<Box<dyn FnMut(Reject) + Send>>,
     cancel: Arc<AtomicBool>,
 }
@@ -80,6 +83,22 @@ impl ReaderBuilder {
     /// that are truncated while they are read.
     pub fn map_files(mut self, map_files: bool) -> Self {
         self.open.map_files = map_files;
+        self
+    }
+
+    /// Reads only lines that begin after byte `start`, or with 0 from the first one, and not after
+    /// byte `end`: the options `range_start` and `range_end`.
+    pub fn byte_range(mut self, start: u64, end: u64) -> Self {
+        self.options.range_start = start;
+        self.options.range_end = Some(end);
+        self
+    }
+
+    /// Whether record and line of an error in a byte range are those of the whole file (the
+    /// default): the lines before the range are then counted once, if there is an error. Otherwise
+    /// they are counted from the first line of the range; offsets are always those of the file.
+    pub fn count_before(mut self, count: bool) -> Self {
+        self.range_relative = !count;
         self
     }
 
@@ -133,8 +152,9 @@ impl ReaderBuilder {
     /// # Errors
     /// As [`infer_schema`].
     pub fn infer_schema(self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<Sample> {
-        let inputs = inputs.into_iter().map(|file| file.into().input);
-        let mut found = self.sample(inputs.collect())?;
+        let inputs: Vec<Input> = inputs.into_iter().map(|file| file.into().input).collect();
+        self.options.check_range(inputs.len())?;
+        let mut found = self.sample(inputs)?;
         if let Some(fault) = found.fault.take() {
             return Err(fault);
         }
@@ -164,6 +184,7 @@ impl ReaderBuilder {
         grows: bool,
     ) -> Result<Planned> {
         let mut files: Vec<DataFile> = inputs.into_iter().map(Into::into).collect();
+        self.options.check_range(files.len())?;
         let select = Arc::new(Select::new(&mut files, self.options.select())?);
         let inputs: Vec<Input> = files.into_iter().map(|file| file.input).collect();
         // What follows the last row does not change the schema.
@@ -213,7 +234,8 @@ impl ReaderBuilder {
             .inputs(origins)
             .options(options.decode())
             .open_options(self.open_options())
-            .framing(options.format.framing())
+            .framing(options.framing())
+            .count_before(!self.range_relative)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)
             .batch_bytes(options.batch_bytes)
@@ -235,7 +257,8 @@ impl ReaderBuilder {
     /// One counter of bytes for all, so that the bytes that inference reads of a stream are
     /// counted.
     fn open_options(&self) -> OpenOptions {
-        OpenOptions { compression: self.options.compression, ..self.open.clone() }
+        let range = self.options.range();
+        OpenOptions { compression: self.options.compression, range, ..self.open.clone() }
     }
 }
 
@@ -258,6 +281,34 @@ impl JsonReadOptions {
             .with_row_bytes_max(self.row_bytes_max)
             .with_batch_bytes_max(self.batch_bytes_max);
         decode
+    }
+
+    /// The byte range that is read, unless it is everything.
+    fn range(&self) -> Option<ByteRange> {
+        let (start, end) = (self.range_start, self.range_end.unwrap_or(u64::MAX));
+        (start > 0 || self.range_end.is_some()).then_some(ByteRange { start, end })
+    }
+
+    /// How records are separated, if it is known: in a byte range by line ends.
+    fn framing(&self) -> Option<Framing> {
+        self.format.framing().or(self.range().map(|_| Framing::Lines))
+    }
+
+    /// Refuses a byte range of what has none.
+    fn check_range(&self, inputs: usize) -> Result<()> {
+        let Some(range) = self.range() else { return Ok(()) };
+        let why = if range.start > range.end {
+            format!("it ends at {}, before its start, {}", range.end, range.start)
+        } else if !matches!(self.format, Format::Auto | Format::Ndjson) {
+            "it needs one record per line".to_owned()
+        } else if inputs != 1 {
+            format!("it is that of one input, and there are {inputs}")
+        } else if self.record_column.is_some() {
+            "the numbers of records (record_column) are not known in it".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Error::Config(format!("the byte range cannot be read: {why}")))
     }
 
     /// The plan for a schema, given or inferred: with its `types`, for its `columns`.
@@ -317,11 +368,12 @@ impl JsonReadOptions {
                 InferRecords::First(records) => Some(records),
                 InferRecords::All => None,
             },
-            framing: self.format.framing(),
+            framing: self.framing(),
             limits: self.decode().limits,
             ..SampleOptions::default()
         };
         sampling.open.compression = self.compression;
+        sampling.open.range = self.range();
         sampling.infer.timestamps = self.infer_timestamps;
         sampling.infer.allow_nan = self.allow_nan;
         sampling.infer.skip_malformed = self.on_error != OnError::Fail;

@@ -152,6 +152,13 @@ read_options! {
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
 
+        /// Read only lines that begin after this byte, or with 0 from the first one: with `range_end`
+        /// the part of one plain file of lines. Any parts that follow one another have every line once.
+        range_start: u64 = 0 => NUMBER, Input, infers: true;
+
+        /// Read only lines that begin at this byte or before it; the last one is read to its end.
+        range_end: Option<u64> = None => NUMBER, Input, infers: true, unset: Some("the end");
+
         /// How the input is compressed.
         compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
             flag: Some("compression-in"), infers: true;

@@ -228,6 +228,31 @@ public final class JsonReader {
   }
 
   /**
+   * Read only lines that begin after this byte, or with 0 from the first one: with {@code
+   * range_end} the part of one plain file of lines. Any parts that follow one another have every
+   * line once. Default: {@code 0}.
+   *
+   * @param rangeStart the value
+   * @return this
+   */
+  public JsonReader rangeStart(final Long rangeStart) {
+    options.set("range_start", rangeStart);
+    return this;
+  }
+
+  /**
+   * Read only lines that begin at this byte or before it; the last one is read to its end. Default:
+   * the end.
+   *
+   * @param rangeEnd the value
+   * @return this
+   */
+  public JsonReader rangeEnd(final Long rangeEnd) {
+    options.set("range_end", rangeEnd);
+    return this;
+  }
+
+  /**
    * How the input is compressed: {@code auto} (detect from the first bytes), {@code none}, {@code
    * gzip}, {@code zstd}, {@code lz4}. Default: {@code auto}.
    *
