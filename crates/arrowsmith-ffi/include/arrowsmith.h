@@ -144,12 +144,20 @@ const char *arrowsmith_version(void);
  *   gpu_memory_bytes_max, depth_max, batch_rows, schema, types, skip, file_column, record_column,
  *   format, range_start, range_end, compression, record_bytes_max, fields_max, row_bytes_max,
  *   batch_bytes_max, allow_nan, trust, on_error, duplicate_keys, unknown_keys, late_keys,
- *   batch_bytes, infer_records, infer_timestamps, and rejects (a boolean)
+ *   batch_bytes, infer_records, infer_timestamps, and rejects, count_before, refuse_lone_cr (see
+ *   there)
  *   Parquet: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
  *   gpu_memory_bytes_max, depth_max, batch_rows, row_groups, dictionary, strings, lists,
  *   timestamp_unit, arrow_schema, verify_checksums, metadata_bytes_max, page_bytes_max
  * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of
  * partition columns; it comes before the option `schema` or `partitions`. It is not released.
+ *
+ * There, of this interface only: `rejects` is whether arrowsmith_reader_reject gives the records
+ * that were skipped or changed: the latest (true), "all", or all as whole "lines", with the white
+ * space around the record. With `count_before` false record and line in a byte range are counted
+ * from its first line, so that the lines before it are never read. With `refuse_lone_cr` true a
+ * carriage return without a line feed is an error that ends the reading: JSON takes it for white
+ * space, other programs for the end of a line.
  */
 ArrowsmithReader *arrowsmith_open(int64_t format, const ArrowsmithSource *sources, uint64_t source_count,
                                   const struct ArrowSchema *schema, const uint8_t *options, uint64_t options_bytes,
@@ -167,11 +175,12 @@ uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pag
 /* The schema of the batches. 0 is success, -1 failure. */
 int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSchema *out, ArrowsmithError **error);
 
-/* The next batch: 1 if there is one, 0 at the end, -1 on failure, after which there is no more. */
+/* The next batch: 1 if there is one, 0 at the end, -1 on failure, after which there is no more;
+ * 2 with `rejects` as "all" or "lines", if many rejects wait and there is no batch yet: take them, call again. */
 int64_t arrowsmith_reader_next(const ArrowsmithReader *reader, struct ArrowArray *out, ArrowsmithError **error);
 
 /* The next record that was skipped or changed, oldest first; NULL if there is none yet. Only
- * with the option `rejects`; at most 65536 wait. Freed by arrowsmith_error_free. */
+ * with the option `rejects`; at most 65536 wait, unless all are wanted. Freed by arrowsmith_error_free. */
 ArrowsmithError *arrowsmith_reader_reject(const ArrowsmithReader *reader);
 
 /* Rows decoded so far, and records skipped or changed so far. */
@@ -222,6 +231,15 @@ void arrowsmith_stream_free(ArrowsmithStream *stream);
  * address goes to `*address`. NULL if there is none. */
 ArrowsmithMemory *arrowsmith_memory_new(uint64_t bytes, uint8_t **address);
 void arrowsmith_memory_free(ArrowsmithMemory *memory);
+
+/* Releases an array, for callers that cannot call a function pointer. NULL and released arrays are
+ * ignored. */
+void arrowsmith_array_release(struct ArrowArray *array);
+
+/* Readers that were not closed, and bytes of Arrow memory in use by readers and by batches that
+ * were not released, of the whole process. */
+uint64_t arrowsmith_live_readers(void);
+uint64_t arrowsmith_live_bytes(void);
 
 /* Returns memory that is kept for later batches to the system. */
 void arrowsmith_release_memory(void);

@@ -14,11 +14,12 @@ use crate::stream::STREAM_BYTES_MAX;
 use crate::*;
 
 /// Fixed options that are tried; others come from the bytes.
-const OPTIONS: [&str; 4] = [
+const OPTIONS: [&str; 5] = [
     "",
     r#"{"rejects":true,"on_error":"skip","threads":1}"#,
     r#"{"rejects":true,"on_error":"null","threads":2,"batch_rows":3}"#,
     r#"{"threads":1,"batch_rows":2}"#,
+    r#"{"rejects":"all","on_error":"skip","threads":1,"refuse_lone_cr":true}"#,
 ];
 
 unsafe extern "C" fn released(count: *mut c_void) {
@@ -169,6 +170,10 @@ unsafe fn read(reader: *mut Reader, how: u8) {
                 error = ptr::null_mut();
                 let next = arrowsmith_reader_next(reader, &raw mut array, &raw mut error);
                 assert_eq!(spent(error), next < 0);
+                if next == 2 {
+                    while spent(arrowsmith_reader_reject(reader)) {}
+                    continue;
+                }
                 if next != 1 {
                     break;
                 }

@@ -133,6 +133,18 @@ natives! {
     Java_io_arrowsmith_internal_Jni_freeStream(stream) {
         stream::arrowsmith_stream_free(at(stream));
     }
+    /// [`reader::arrowsmith_array_release`].
+    Java_io_arrowsmith_internal_Jni_releaseArray(array) {
+        reader::arrowsmith_array_release(at(array));
+    }
+    /// [`reader::arrowsmith_live_readers`].
+    Java_io_arrowsmith_internal_Jni_liveReaders() -> i64 {
+        long(reader::arrowsmith_live_readers())
+    }
+    /// [`reader::arrowsmith_live_bytes`].
+    Java_io_arrowsmith_internal_Jni_liveBytes() -> i64 {
+        long(reader::arrowsmith_live_bytes())
+    }
     /// [`reader::arrowsmith_release_memory`].
     Java_io_arrowsmith_internal_Jni_releaseMemory() {
         reader::arrowsmith_release_memory();

@@ -34,11 +34,12 @@ pub use error::{
 pub use jni::*;
 pub use memory::{Memory, arrowsmith_memory_free, arrowsmith_memory_new};
 pub use reader::{
-    FORMAT_JSON, FORMAT_PARQUET, Reader, arrowsmith_infer_schema, arrowsmith_open,
-    arrowsmith_parquet_metadata, arrowsmith_reader_cancel, arrowsmith_reader_close,
-    arrowsmith_reader_next, arrowsmith_reader_reject, arrowsmith_reader_rejects,
-    arrowsmith_reader_rows, arrowsmith_reader_schema, arrowsmith_reader_stream,
-    arrowsmith_release_memory, arrowsmith_version,
+    FORMAT_JSON, FORMAT_PARQUET, Reader, arrowsmith_array_release, arrowsmith_infer_schema,
+    arrowsmith_live_bytes, arrowsmith_live_readers, arrowsmith_open, arrowsmith_parquet_metadata,
+    arrowsmith_reader_cancel, arrowsmith_reader_close, arrowsmith_reader_next,
+    arrowsmith_reader_reject, arrowsmith_reader_rejects, arrowsmith_reader_rows,
+    arrowsmith_reader_schema, arrowsmith_reader_stream, arrowsmith_release_memory,
+    arrowsmith_version,
 };
 pub use stream::{
     Stream, arrowsmith_stream_end, arrowsmith_stream_free, arrowsmith_stream_new,

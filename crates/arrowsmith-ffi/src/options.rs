@@ -7,22 +7,60 @@ use std::collections::BTreeMap;
 use arrowsmith::options::{Refused, Value};
 use arrowsmith::{Error, JsonReadOptions, ParquetReadOptions, Result};
 
-/// The option that only this interface has: whether rejects are kept until they are requested.
+/// The option for records that were skipped or changed.
 const REJECTS: &str = "rejects";
 
-/// The options of the JSON reader, and whether rejects are kept.
-pub(crate) fn json(text: &[u8]) -> Result<(JsonReadOptions, bool)> {
+/// The option for positions in a byte range.
+const COUNT_BEFORE: &str = "count_before";
+
+/// The option for carriage returns within a line.
+const REFUSE_LONE_CR: &str = "refuse_lone_cr";
+
+/// Which rejects are kept until they are requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rejects {
+    None,
+    /// The latest.
+    Some,
+    /// All: the caller takes them when it is told to.
+    All,
+    /// All, with the white space around the record.
+    Lines,
+}
+
+/// Options that only this interface has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Own {
+    pub(crate) rejects: Rejects,
+    /// Whether positions in a byte range are those of the whole file.
+    pub(crate) count_before: bool,
+    /// Whether a carriage return without a line feed ends the reading.
+    pub(crate) refuse_lone_cr: bool,
+}
+
+/// The options of the JSON reader.
+pub(crate) fn json(text: &[u8]) -> Result<(JsonReadOptions, Own)> {
     let mut given = given(text)?;
     let rejects = match given.remove(REJECTS) {
-        Some(Value::Flag(rejects)) => rejects,
-        Some(Value::Default) | None => false,
+        Some(Value::Flag(true)) => Rejects::Some,
+        Some(Value::Flag(false) | Value::Default) | None => Rejects::None,
+        Some(Value::Text(text)) if text == "all" => Rejects::All,
+        Some(Value::Text(text)) if text == "lines" => Rejects::Lines,
         Some(other) => {
-            return Err(refused(format!("{REJECTS}: expected true or false, found {other}")));
+            let expected = "true, false, \"all\" or \"lines\"";
+            return Err(refused(format!("{REJECTS}: expected {expected}, found {other}")));
         }
     };
+    let mut flag = |name: &str, default: bool| match given.remove(name) {
+        Some(Value::Flag(flag)) => Ok(flag),
+        Some(Value::Default) | None => Ok(default),
+        Some(other) => Err(refused(format!("{name}: expected true or false, found {other}"))),
+    };
+    let count_before = flag(COUNT_BEFORE, true)?;
+    let refuse_lone_cr = flag(REFUSE_LONE_CR, false)?;
     let mut options = JsonReadOptions::default();
     set(given, |name, value| options.set(name, value))?;
-    Ok((options, rejects))
+    Ok((options, Own { rejects, count_before, refuse_lone_cr }))
 }
 
 /// The options of the Parquet reader.
@@ -111,7 +149,8 @@ mod tests {
             (r#"{"depth_max":1.5}"#, "depth_max: expected a number, found 1.5"),
             (r#"{"columns":{}}"#, "columns: expected a list of names, found an object"),
             (r#"{"columns":[1]}"#, "columns: expected a list of names, found 1"),
-            (r#"{"rejects":1}"#, "rejects: expected true or false, found 1"),
+            (r#"{"rejects":1}"#, "rejects: expected true, false, \"all\" or \"lines\", found 1"),
+            (r#"{"count_before":1}"#, "count_before: expected true or false, found 1"),
             (r#"{"memory_bytes_max":"much"}"#, "\"much\" is not a size"),
             (r#"{"row_groups":[1]}"#, "there is no option \"row_groups\""),
             ("[]", "options: invalid type: sequence, expected a map"),
@@ -123,6 +162,10 @@ mod tests {
         assert!(json(br#"{"schema":"a: int65"}"#).is_err());
         assert!(parquet(br#"{"filter":"a >"}"#).is_err());
         assert!(json(b"").unwrap().0 == JsonReadOptions::default());
-        assert!(json(br#"{"rejects":true,"memory_bytes_max":"1GiB"}"#).unwrap().1);
+        let own = json(br#"{"rejects":"all","memory_bytes_max":"1GiB"}"#).unwrap().1;
+        assert_eq!(own, Own { rejects: Rejects::All, count_before: true, refuse_lone_cr: false });
+        let own =
+            json(br#"{"rejects":true,"count_before":false,"refuse_lone_cr":true}"#).unwrap().1;
+        assert_eq!(own, Own { rejects: Rejects::Some, count_before: false, refuse_lone_cr: true });
     }
 }

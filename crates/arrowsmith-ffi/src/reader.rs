@@ -5,21 +5,21 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrowsmith::json::{self, JsonReader};
+use arrowsmith::json::{self, JsonReader, Turn};
 use arrowsmith::parquet::{self, EXTENSIONS, ParquetReader, describe, open_file};
 use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
 
 use crate::bytes::{Given, Source, take};
 use crate::error::{ErrorInfo, guarded, unwound};
 use crate::export;
-use crate::options;
+use crate::options::{self, Own};
 use crate::stream::{Valve, Valves};
 
 /// The sources are JSON.
@@ -27,8 +27,58 @@ pub const FORMAT_JSON: i64 = 0;
 /// The sources are Parquet.
 pub const FORMAT_PARQUET: i64 = 1;
 
-/// Maximum number of rejects that are kept; the oldest are dropped.
+/// Maximum number of rejects that are kept; the oldest are dropped, unless all are wanted.
 const REJECTS_MAX: usize = 1 << 16;
+
+/// Number of rejects, and bytes of their texts, that the caller has to take before it goes on.
+const PAUSE_REJECTS: usize = 1 << 12;
+const PAUSE_BYTES: usize = 4 << 20;
+
+/// Readers that were not closed.
+static LIVE_READERS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a reader while it lives.
+struct Live;
+
+impl Live {
+    fn new() -> Self {
+        LIVE_READERS.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        LIVE_READERS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Rejects that wait.
+#[derive(Default)]
+struct Waiting {
+    rejects: VecDeque<Reject>,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn push(&mut self, reject: Reject, all: bool) {
+        if self.rejects.len() == REJECTS_MAX && !all {
+            self.pop();
+        }
+        self.bytes += reject.record.len();
+        self.rejects.push_back(reject);
+    }
+
+    fn pop(&mut self) -> Option<Reject> {
+        let reject = self.rejects.pop_front()?;
+        self.bytes -= reject.record.len();
+        Some(reject)
+    }
+
+    fn are_many(&self) -> bool {
+        self.rejects.len() >= PAUSE_REJECTS || self.bytes >= PAUSE_BYTES
+    }
+}
 
 enum Batches {
     Json {
@@ -43,9 +93,16 @@ enum Batches {
 
 impl Batches {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
+        match self.turn(&|| false)? {
+            Turn::Batch(batch) => Ok(Some(batch)),
+            Turn::Paused | Turn::End => Ok(None),
+        }
+    }
+
+    fn turn(&mut self, pause: &dyn Fn() -> bool) -> Result<Turn> {
         match self {
-            Self::Json { reader, .. } => reader.next_batch(),
-            Self::Parquet(reader) => reader.next_batch(),
+            Self::Json { reader, .. } => reader.turn(pause),
+            Self::Parquet(reader) => Ok(reader.next_batch()?.map_or(Turn::End, Turn::Batch)),
             Self::Taken => Err(Error::Config("the reader was exported as a stream".to_owned())),
         }
     }
@@ -58,8 +115,11 @@ pub struct Reader {
     schema: SchemaRef,
     progress: Arc<Progress>,
     cancel: Arc<AtomicBool>,
-    rejects: Arc<Mutex<VecDeque<Reject>>>,
+    rejects: Arc<Mutex<Waiting>>,
+    /// Whether none of them may be dropped.
+    all_rejects: bool,
     streams: Vec<Valve>,
+    _live: Live,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -68,21 +128,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
     let cancel = Arc::<AtomicBool>::default();
-    let (mut options, keep) = options::json(options)?;
+    let (mut options, Own { rejects: keep, count_before, refuse_lone_cr }) =
+        options::json(options)?;
     if schema.is_some() {
         options.schema = schema;
     }
-    let rejects = Arc::<Mutex<VecDeque<Reject>>>::default();
-    let mut builder = json::ReaderBuilder::new().options(options).cancel(Arc::clone(&cancel));
-    if keep {
+    let rejects = Arc::<Mutex<Waiting>>::default();
+    let lines = keep == options::Rejects::Lines;
+    let all_rejects = lines || keep == options::Rejects::All;
+    let mut builder = json::ReaderBuilder::new()
+        .options(options)
+        .count_before(count_before)
+        .refuse_lone_cr(refuse_lone_cr)
+        .reject_lines(lines)
+        .cancel(Arc::clone(&cancel));
+    if keep != options::Rejects::None {
         let kept = Arc::clone(&rejects);
-        builder = builder.on_reject(move |reject| {
-            let mut kept = lock(&kept);
-            if kept.len() == REJECTS_MAX {
-                kept.pop_front();
-            }
-            kept.push_back(reject);
-        });
+        builder = builder.on_reject(move |reject| lock(&kept).push(reject, all_rejects));
     }
     let (inputs, streams) = inputs(given)?;
     let reader = builder.open(inputs)?;
@@ -95,7 +157,9 @@ fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<
         }),
         cancel,
         rejects,
+        all_rejects,
         streams,
+        _live: Live::new(),
     })
 }
 
@@ -113,7 +177,9 @@ fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> 
         batches: Mutex::new(Batches::Parquet(Box::new(reader))),
         cancel,
         rejects: Arc::default(),
+        all_rejects: false,
         streams: Vec::new(),
+        _live: Live::new(),
     })
 }
 
@@ -317,7 +383,9 @@ pub unsafe extern "C" fn arrowsmith_reader_schema(
 }
 
 /// The next batch, as a struct array, into `*out`: 1 if there is one, 0 at the end, -1 on failure,
-/// after which there is no more. The batch may outlive the reader.
+/// after which there is no more. The batch may outlive the reader. With the option `rejects` as
+/// `"all"` or `"lines"` also 2: there are many rejects and no batch yet; the caller takes them and
+/// calls again.
 ///
 /// # Safety
 /// `reader` is open; `out` is valid for writing an array, and does not hold one; `error` is null or
@@ -331,15 +399,22 @@ pub unsafe extern "C" fn arrowsmith_reader_next(
     // SAFETY: `reader` is open, and `out` and `error` are valid for writing, by contract.
     unsafe {
         guarded(error, -1, || {
-            let Some(batch) = lock(&(*reader).batches).next()? else { return Ok(0) };
-            out.write(export::batch(batch)?);
-            Ok(1)
+            let Reader { batches, rejects, all_rejects, .. } = &*reader;
+            let pause = || *all_rejects && lock(rejects).are_many();
+            match lock(batches).turn(&pause)? {
+                Turn::Batch(batch) => {
+                    out.write(export::batch(batch)?);
+                    Ok(1)
+                }
+                Turn::Paused => Ok(2),
+                Turn::End => Ok(0),
+            }
         })
     }
 }
 
 /// The next record that was skipped or changed, oldest first; null if there is none yet. Only with
-/// the option `rejects`; at most 65,536 are kept. Freed by
+/// the option `rejects`; at most 65,536 are kept, unless it is `"all"` or `"lines"`. Freed by
 /// [`arrowsmith_error_free`](crate::arrowsmith_error_free).
 ///
 /// # Safety
@@ -350,7 +425,7 @@ pub unsafe extern "C" fn arrowsmith_reader_reject(reader: *const Reader) -> *mut
     // SAFETY: `reader` is open, by contract; the error pointer is null.
     unsafe {
         guarded(none, std::ptr::null_mut(), || {
-            let reject = lock(&(*reader).rejects).pop_front();
+            let reject = lock(&(*reader).rejects).pop();
             Ok(reject.map_or(std::ptr::null_mut(), |reject| {
                 Box::into_raw(Box::new(ErrorInfo::reject(reject)))
             }))
@@ -498,6 +573,38 @@ impl<B: Gives> RecordBatchReader for Stream<B> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
+}
+
+/// Releases an array of the C Data Interface, for callers that cannot call its `release`. Null and
+/// a released array are ignored.
+///
+/// # Safety
+/// `array` is null or points to an array of the C Data Interface.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn arrowsmith_array_release(array: *mut FFI_ArrowArray) {
+    if array.is_null() {
+        return;
+    }
+    // SAFETY: not null, and an array that this call takes over, by contract: what stays behind is
+    // an empty one, which has no `release`.
+    unsafe {
+        guarded(std::ptr::null_mut(), (), || {
+            drop(array.replace(FFI_ArrowArray::empty()));
+            Ok(())
+        });
+    }
+}
+
+/// Number of readers that were opened and not closed.
+#[unsafe(no_mangle)]
+pub extern "C" fn arrowsmith_live_readers() -> u64 {
+    LIVE_READERS.load(Ordering::SeqCst)
+}
+
+/// Bytes of Arrow memory in use: by readers, and by batches that were not released.
+#[unsafe(no_mangle)]
+pub extern "C" fn arrowsmith_live_bytes() -> u64 {
+    arrowsmith::live_bytes() as u64
 }
 
 /// Returns memory that is kept for later batches to the system.

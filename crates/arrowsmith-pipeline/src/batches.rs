@@ -26,6 +26,17 @@ pub struct BatchIter {
     done: bool,
 }
 
+/// What [`BatchIter::turn`] returns.
+#[derive(Debug)]
+pub enum Turn {
+    /// The next batch.
+    Batch(RecordBatch),
+    /// There is none yet: the caller asked to be given a turn.
+    Paused,
+    /// There are no more.
+    End,
+}
+
 /// What decodes.
 pub(crate) enum Runner {
     /// This thread, one piece at a time.
@@ -133,14 +144,17 @@ impl BatchIter {
     }
 }
 
-impl Iterator for BatchIter {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl BatchIter {
+    /// The next batch, or a pause where `pause` says so: after a piece of text without one, such as
+    /// a piece of rejects only.
+    ///
+    /// # Errors
+    /// As the iterator, after which there is no more.
+    pub fn turn(&mut self, pause: &dyn Fn() -> bool) -> Result<Turn> {
         while !self.done {
             if let Some(batch) = self.assembler.pop() {
                 self.done = batch.is_err();
-                return Some(batch);
+                return batch.map(Turn::Batch);
             }
             if self.assembler.has_ended() {
                 self.done = true;
@@ -153,9 +167,23 @@ impl Iterator for BatchIter {
             }
             if self.assembler.has_ended() {
                 self.runner = Runner::Ended;
+            } else if pause() {
+                return Ok(Turn::Paused);
             }
         }
-        None
+        Ok(Turn::End)
+    }
+}
+
+impl Iterator for BatchIter {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.turn(&|| false) {
+            Ok(Turn::Batch(batch)) => Some(Ok(batch)),
+            Ok(Turn::Paused | Turn::End) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::order::{Assembler, OnReject};
 use crate::pool::Pool;
 use crate::rebatch::{BatchSize, Rebatch};
 use crate::select::{Selector, Window};
-use crate::work::Worker;
+use crate::work::{Strict, Worker};
 use crate::{BatchIter, CHUNK_BYTES, Origin, Progress, Select};
 
 /// The builder of a JSON pipeline: inputs, a plan, an engine.
@@ -31,6 +31,7 @@ pub struct JsonPipeline {
     open: OpenOptions,
     framing: Option<Framing>,
     counts_before: bool,
+    strict: Strict,
     threads: usize,
     size: BatchSize,
     chunk_bytes: Option<usize>,
@@ -56,6 +57,7 @@ impl JsonPipeline {
             open: OpenOptions::default(),
             framing: None,
             counts_before: true,
+            strict: Strict::default(),
             threads: 0,
             size: BatchSize::default(),
             chunk_bytes: None,
@@ -98,6 +100,19 @@ impl JsonPipeline {
     /// error. Otherwise they are counted from the first line of the range; offsets never are.
     pub fn count_before(mut self, count: bool) -> Self {
         self.counts_before = count;
+        self
+    }
+
+    /// Makes a carriage return that no line feed follows an error, which ends the reading, wherever
+    /// in a line it is. JSON takes it for white space, others for the end of a line.
+    pub fn refuse_lone_cr(mut self, refuse: bool) -> Self {
+        self.strict.refuse_lone_cr = refuse;
+        self
+    }
+
+    /// Makes the text of a reject its whole line, with the white space around the record.
+    pub fn reject_lines(mut self, whole: bool) -> Self {
+        self.strict.reject_lines = whole;
         self
     }
 
@@ -311,6 +326,8 @@ impl JsonPipeline {
                 }
             });
         }
+        let strict = self.strict;
+        let mut workers: Vec<_> = workers.into_iter().map(|worker| worker.being(strict)).collect();
         let size = if grows { BatchSize::default() } else { self.size };
         let rebatch = Rebatch::new(Arc::clone(&schema), size);
         let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress))

@@ -53,7 +53,7 @@ mod select;
 mod work;
 
 pub use arrowsmith_json::infer::InferOptions;
-pub use batches::BatchIter;
+pub use batches::{BatchIter, Turn};
 pub use builder::JsonPipeline;
 pub use grow::{Collect, Grow, Growth, Planner, Step, may_widen, settle, widens};
 pub use origin::Origin;

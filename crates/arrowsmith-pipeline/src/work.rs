@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use arrow_array::{Int64Array, RecordBatch};
 use arrowsmith_core::memory::Refused;
 use arrowsmith_core::{
-    Chunk, DataError, Decoder, Error, Framing, PADDING_BYTES, Position, Report, Result, memory,
+    Chunk, DataError, Decoder, Error, ErrorKind, Framing, PADDING_BYTES, Position, Reject, Report,
+    Result, memory,
 };
 
 use crate::cut::{Piece, Text};
@@ -25,10 +26,21 @@ pub(crate) struct Worker {
     batch_bytes: usize,
     /// Whether a record is decoded that takes more by itself.
     oversize: bool,
+    /// What lines are for those who share the files.
+    strict: Strict,
     /// What widens the schema, where it grows.
     grower: Option<Box<Grower>>,
     /// What leaves of decoded batches, unless it is everything.
     selector: Option<Box<Selector>>,
+}
+
+/// What callers expect of lines who share the files with other programs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Strict {
+    /// A carriage return that is not before a line feed is an error.
+    pub(crate) refuse_lone_cr: bool,
+    /// The text of a reject is its whole line, with the white space around the record.
+    pub(crate) reject_lines: bool,
 }
 
 /// The output of one piece, or of a part of it that filled a batch. Positions count records and
@@ -57,6 +69,9 @@ pub(crate) struct Output {
     pub(crate) lines_after: u64,
 }
 
+/// What is found where lone carriage returns are refused.
+pub(crate) const LONE_CR: &str = "a lone carriage return";
+
 /// Approximate bytes of a reject besides its text: its strings are short.
 const REJECT_BYTES: usize = 256;
 
@@ -79,9 +94,9 @@ impl Worker {
     /// `row_bytes`. It decodes records of any size.
     pub(crate) fn new(decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
         let (scratch, oversize) = (Vec::new(), true);
-        let (records_max, grower, selector) = (1, None, None);
+        let (records_max, strict, grower, selector) = (1, Strict::default(), None, None);
         let mut worker =
-            Self { decoder, scratch, records_max, batch_bytes, oversize, grower, selector };
+            Self { decoder, scratch, records_max, batch_bytes, oversize, strict, grower, selector };
         worker.prepare(row_bytes);
         worker
     }
@@ -98,6 +113,12 @@ impl Worker {
         self
     }
 
+    /// For readers that share files with other programs.
+    pub(crate) fn being(mut self, strict: Strict) -> Self {
+        self.strict = strict;
+        self
+    }
+
     /// Goes on with another decoder, whose rows are `row_bytes` wide at least.
     pub(crate) fn set_decoder(&mut self, decoder: Box<dyn Decoder>, row_bytes: usize) {
         self.decoder = decoder;
@@ -109,7 +130,7 @@ impl Worker {
         let (batch_bytes, oversize) = (self.batch_bytes, self.oversize);
         let mut worker = Self::new(decoder, batch_bytes, row_bytes);
         worker.set_oversize(oversize);
-        worker
+        worker.being(self.strict)
     }
 
     fn prepare(&mut self, row_bytes: usize) {
@@ -170,12 +191,21 @@ impl Worker {
             Err(error) => return Output::failed(error),
         };
         let left = piece.len.saturating_sub(from);
+        if self.strict.refuse_lone_cr
+            && from == 0
+            && let Some(at) = lone_cr(&bytes[..left.min(bytes.len())])
+        {
+            return Output::failed(lone_cr_error(piece, bytes, at));
+        }
         let len = records(&bytes[..left.min(bytes.len())], piece.framing, self.records_max);
         let chunk = Chunk { bytes, len, framing: piece.framing, position };
-        let (report, mut error) = match self.decoder.decode(&chunk) {
+        let (mut report, mut error) = match self.decoder.decode(&chunk) {
             Ok(report) => (report, None),
             Err(error) => (Report::default(), Some(error)),
         };
+        if self.strict.reject_lines && piece.framing == Framing::Lines {
+            report.rejects.iter_mut().for_each(|reject| widen(reject, chunk.data(), offset));
+        }
         let mut batches = Vec::new();
         while self.decoder.rows() > 0 {
             match self.decoder.flush() {
@@ -211,6 +241,45 @@ impl Worker {
             lines_after: if next.is_none() { piece.lines_after } else { 0 },
         }
     }
+}
+
+/// Makes the text of a reject its whole line, without the line end; `text` begins at `offset`.
+fn widen(reject: &mut Reject, text: &[u8], offset: u64) {
+    let at = usize::try_from(reject.error.position.offset.saturating_sub(offset));
+    let Some((before, after)) = at.ok().and_then(|at| text.split_at_checked(at)) else { return };
+    let start = memchr::memrchr(b'\n', before).map_or(0, |found| found + 1);
+    let end = memchr::memchr(b'\n', after).map_or(text.len(), |found| before.len() + found);
+    let line = text.get(start..end).unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // An error at a line end may be reported beyond it.
+    if line.trim_ascii() == reject.record.trim_ascii() {
+        reject.record = line.to_vec();
+    }
+}
+
+/// The first carriage return that neither a line feed nor the end follows.
+fn lone_cr(text: &[u8]) -> Option<usize> {
+    let lone = |at: &usize| text.get(at + 1).is_some_and(|next| *next != b'\n');
+    memchr::memchr_iter(b'\r', text).find(lone)
+}
+
+/// Its position has the line, not the record.
+fn lone_cr_error(piece: &Piece, text: &[u8], at: usize) -> Error {
+    let before = memchr::memchr_iter(b'\n', text.get(..at).unwrap_or_default()).count();
+    DataError {
+        kind: ErrorKind::Syntax,
+        position: Position {
+            source: piece.source.clone(),
+            record: 0,
+            line: 1 + before as u64,
+            offset: piece.offset + at as u64,
+        },
+        path: String::new(),
+        expected: "a line feed after a carriage return".to_owned(),
+        found: LONE_CR.to_owned(),
+        hint: None,
+    }
+    .into()
 }
 
 /// Length of the first `most` records of a text of lines; of other framings of all of it.

@@ -97,6 +97,14 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { free: [const { Vec::new() }; 64], bytes: 0 });
 
+/// Bytes of the blocks that are in use.
+static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of blocks in use, of the whole process: by readers, and by arrays that were not dropped.
+pub fn live_bytes() -> usize {
+    LIVE_BYTES.load(Ordering::Relaxed)
+}
+
 /// Maximum bytes that the pool keeps; [`UNSET`] until first used.
 static POOL_LIMIT_BYTES: AtomicUsize = AtomicUsize::new(UNSET);
 
@@ -169,10 +177,12 @@ impl Block {
             _ => bytes.checked_next_power_of_two().ok_or(Refused::by_system(bytes))?,
         };
         memory::charge(capacity)?;
-        Self::find(capacity).ok_or_else(|| {
+        let block = Self::find(capacity).ok_or_else(|| {
             memory::release(capacity);
             Refused::by_system(capacity)
-        })
+        })?;
+        LIVE_BYTES.fetch_add(capacity, Ordering::Relaxed);
+        Ok(block)
     }
 
     /// A block of this capacity from the pool or the system; `None` if the system has no memory.
@@ -226,6 +236,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         memory::release(self.capacity);
+        LIVE_BYTES.fetch_sub(self.capacity, Ordering::Relaxed);
         let block = Self { ptr: self.ptr, capacity: self.capacity, page: self.page.take() };
         if self.capacity >= POOLED_BYTES_MIN
             && let Ok(mut pool) = POOL.lock()

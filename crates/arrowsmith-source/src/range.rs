@@ -2,9 +2,10 @@
 //! The lines of a byte range of an input, so that several readers share one file.
 //!
 //! A line belongs to the range in which it begins *after* the first byte of the range, or at the
-//! start of the input; its reader reads on to its end. So any cuts of an input give every line once,
-//! and no reader has to know what another one read: whoever begins at `start` skips the rest of the
-//! line in which that byte lies, which the reader of the range before takes. Only `\n` ends a line.
+//! start of the input; its reader reads on to its end. So any cuts of an input give every line
+//! once, and no reader has to know what another one read: whoever begins at `start` skips the rest
+//! of the line in which that byte lies, which the reader of the range before takes. Only `\n` ends
+//! a line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};

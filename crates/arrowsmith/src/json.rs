@@ -23,7 +23,7 @@ mod builder;
 mod grow;
 mod reader;
 
-pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions, Step};
+pub use arrowsmith_pipeline::{InferOptions, PushDecoder, Sample, SampleOptions, Step, Turn};
 pub use builder::{Explanation, ReaderBuilder, infer_schema};
 pub use grow::{Collector, GrowingReader};
 pub use reader::JsonReader;

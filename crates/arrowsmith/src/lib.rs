@@ -55,6 +55,13 @@ pub fn release_memory() {
     arrowsmith_simd::buffer::pool_clear();
 }
 
+/// Bytes of Arrow memory in use, of the whole process: by readers, and by batches that were not
+/// dropped. Memory that is kept for later batches does not count.
+#[must_use]
+pub fn live_bytes() -> usize {
+    arrowsmith_simd::buffer::live_bytes()
+}
+
 /// Sets the maximum memory that is kept for later batches, in bytes, for the whole process. The
 /// default is a sixteenth of the machine's memory, at most 1 GiB.
 pub fn set_kept_memory_max(bytes: usize) {

@@ -36,8 +36,7 @@ class InferOptions(TypedDict, total=False):
 
     range_start: int
     """Read only lines that begin after this byte, or with 0 from the first one: with ``range_end``
-    the part of one plain file of lines. Any parts that follow one another have every line once.
-    Default: ``0``."""
+    the part of one plain file. Any parts in a row have every line once. Default: ``0``."""
 
     range_end: int | None
     """Read only lines that begin at this byte or before it; the last one is read to its end.

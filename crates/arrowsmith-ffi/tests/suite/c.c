@@ -110,6 +110,71 @@ static void rejects(void) {
     arrowsmith_reader_close(reader);
 }
 
+/* More rejects than are kept, none of which is lost; a range of a file; the gauges. */
+static void all_rejects(void) {
+    enum { RECORDS = 200000 };
+    ArrowsmithError *error = NULL;
+    char *text = malloc(RECORDS * 2 + 8);
+    CHECK(text);
+    for (int i = 0; i < RECORDS; i++) memcpy(text + 2 * i, "7\n", 2);
+    memcpy(text + 2 * RECORDS, "{\"a\":1}", 8);
+    ArrowsmithSource source = {ARROWSMITH_SOURCE_BYTES, (const uint8_t *)text, RECORDS * 2 + 7, NULL, NULL};
+    const char *options = "{\"schema\":\"a: int64\",\"on_error\":\"skip\",\"rejects\":\"all\",\"threads\":1,"
+                          "\"range_start\":2,\"count_before\":false,\"refuse_lone_cr\":true}";
+    CHECK(arrowsmith_live_readers() == 0);
+    ArrowsmithReader *reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options,
+                                               strlen(options), &error);
+    CHECK(reader && !error && arrowsmith_live_readers() == 1);
+    struct ArrowArray batch;
+    int64_t next, taken = 0;
+    while ((next = arrowsmith_reader_next(reader, &batch, &error)) > 0) {
+        ArrowsmithError *reject;
+        while ((reject = arrowsmith_reader_reject(reader))) {
+            CHECK(reject->record == taken++);
+            arrowsmith_error_free(reject);
+        }
+        if (next == 1) {
+            CHECK(batch.length == 1 && arrowsmith_live_bytes() > 0);
+            arrowsmith_array_release(&batch);
+            arrowsmith_array_release(&batch);
+            CHECK(!batch.release);
+        }
+    }
+    CHECK(next == 0 && taken == RECORDS - 2 && arrowsmith_reader_rows(reader) == 1);
+    arrowsmith_reader_close(reader);
+    CHECK(arrowsmith_live_readers() == 0 && arrowsmith_live_bytes() == 0);
+    arrowsmith_array_release(NULL);
+
+    memcpy(text, "{}\r{}", 5);
+    source.bytes = 5;
+    options = "{\"schema\":\"a: int64\",\"refuse_lone_cr\":true}";
+    reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options, strlen(options),
+                             &error);
+    CHECK(reader && arrowsmith_reader_next(reader, &batch, &error) == -1);
+    CHECK(error->offset == 2 && strcmp(error->found, "a lone carriage return") == 0);
+    arrowsmith_error_free(error);
+    arrowsmith_reader_close(reader);
+
+    /* Whole lines. */
+    static const char spaced[] = "{}\n \t[ ]  \r\n  {\"a\":\n{\"a\":true} ";
+    static const char *const lines[] = {" \t[ ]  ", "  {\"a\":", "{\"a\":true} "};
+    source.data = (const uint8_t *)spaced;
+    source.bytes = sizeof spaced - 1;
+    options = "{\"schema\":\"a: int64\",\"on_error\":\"skip\",\"rejects\":\"lines\"}";
+    reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, (const uint8_t *)options, strlen(options),
+                             &error);
+    CHECK(reader && arrowsmith_reader_next(reader, &batch, &error) == 1);
+    arrowsmith_array_release(&batch);
+    for (int i = 0; i < 3; i++) {
+        ArrowsmithError *reject = arrowsmith_reader_reject(reader);
+        CHECK(reject && reject->text_bytes == strlen(lines[i]));
+        CHECK(memcmp(reject->text, lines[i], reject->text_bytes) == 0);
+        arrowsmith_error_free(reject);
+    }
+    arrowsmith_reader_close(reader);
+    free(text);
+}
+
 static void streams(void) {
     static const char text[] = "{\"a\":1}\n{\"a\":2}\n{\"a\":3";
     ArrowsmithError *error = NULL;
@@ -178,6 +243,7 @@ int main(void) {
     batches();
     errors();
     rejects();
+    all_rejects();
     streams();
     memory();
     /* Every borrowed text was released. */

@@ -51,6 +51,8 @@ pub struct ReaderBuilder {
     open: OpenOptions,
     chunk_bytes: Option<usize>,
     range_relative: bool,
+    refuse_lone_cr: bool,
+    reject_lines: bool,
     on_reject: Option<Box<dyn FnMut(Reject) + Send>>,
     cancel: Arc<AtomicBool>,
 }
@@ -99,6 +101,19 @@ impl ReaderBuilder {
     /// they are counted from the first line of the range; offsets are always those of the file.
     pub fn count_before(mut self, count: bool) -> Self {
         self.range_relative = !count;
+        self
+    }
+
+    /// Makes a carriage return without a line feed an error, which ends the reading. JSON takes it
+    /// for white space, programs that share the file may take it for the end of a line.
+    pub fn refuse_lone_cr(mut self, refuse: bool) -> Self {
+        self.refuse_lone_cr = refuse;
+        self
+    }
+
+    /// Makes the text of a reject its whole line, with the white space around the record.
+    pub fn reject_lines(mut self, whole: bool) -> Self {
+        self.reject_lines = whole;
         self
     }
 
@@ -236,6 +251,8 @@ impl ReaderBuilder {
             .open_options(self.open_options())
             .framing(options.framing())
             .count_before(!self.range_relative)
+            .refuse_lone_cr(self.refuse_lone_cr)
+            .reject_lines(self.reject_lines)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)
             .batch_bytes(options.batch_bytes)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith_core::{Error, Result};
-use arrowsmith_pipeline::{BatchIter, Progress};
+use arrowsmith_pipeline::{BatchIter, Progress, Turn};
 use arrowsmith_plan::Plan;
 
 use crate::json::BatchStream;
@@ -34,6 +34,15 @@ impl JsonReader {
     /// was chosen; I/O errors; [`Error::Cancelled`].
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.batches.next().transpose()
+    }
+
+    /// The next batch, or a pause where `pause` says so, after a piece of text without one: so that
+    /// a caller can take its rejects before there are too many.
+    ///
+    /// # Errors
+    /// As [`JsonReader::next_batch`].
+    pub fn turn(&mut self, pause: &dyn Fn() -> bool) -> Result<Turn> {
+        self.batches.turn(pause)
     }
 
     /// The plan.

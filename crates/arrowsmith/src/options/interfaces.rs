@@ -219,13 +219,14 @@ fn java_has_every_option() {
 
 #[test]
 fn the_c_header_names_every_option() {
+    const OF_C: &str = "and rejects, count_before, refuse_lone_cr (see there)";
     let names = |table: &[OptionInfo]| {
         let names: Vec<&str> = table.iter().map(|option| option.name).collect();
         names.join(", ")
     };
     let text = format!(
         "\n{}{}",
-        wrapped(&format!("JSON: {}, and rejects (a boolean)", names(JSON)), " *   ", 100),
+        wrapped(&format!("JSON: {}, {OF_C}", names(JSON)), " *   ", 100),
         wrapped(&format!("Parquet: {}", names(PARQUET)), " *   ", 100),
     );
     let start = format!(" * {MADE}");

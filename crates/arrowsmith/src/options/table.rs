@@ -152,8 +152,8 @@ read_options! {
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
 
-        /// Read only lines that begin after this byte, or with 0 from the first one: with `range_end`
-        /// the part of one plain file of lines. Any parts that follow one another have every line once.
+        /// Read only lines that begin after this byte, or with 0 from the first one: with
+        /// `range_end` the part of one plain file. Any parts in a row have every line once.
         range_start: u64 = 0 => NUMBER, Input, infers: true;
 
         /// Read only lines that begin at this byte or before it; the last one is read to its end.

@@ -229,8 +229,8 @@ public final class JsonReader {
 
   /**
    * Read only lines that begin after this byte, or with 0 from the first one: with {@code
-   * range_end} the part of one plain file of lines. Any parts that follow one another have every
-   * line once. Default: {@code 0}.
+   * range_end} the part of one plain file. Any parts in a row have every line once. Default: {@code
+   * 0}.
    *
    * @param rangeStart the value
    * @return this

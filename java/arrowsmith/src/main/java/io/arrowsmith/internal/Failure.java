@@ -5,6 +5,7 @@ import io.arrowsmith.ArrowsmithException;
 import io.arrowsmith.DataException;
 import io.arrowsmith.FileException;
 import io.arrowsmith.Reject;
+import io.arrowsmith.RejectedRecord;
 import io.arrowsmith.SchemaException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -76,6 +77,24 @@ final class Failure {
         Mem.copy(failure.number(TEXT), text, text.length);
       }
       return new Reject(failure.data(), failure.number(KEPT_AS_NULL) == 1, text);
+    } finally {
+      Natives.freeError(reject);
+    }
+  }
+
+  /**
+   * The record of a reject, whose memory is freed.
+   *
+   * @param reject its address
+   */
+  static RejectedRecord rejectedRecord(final long reject) {
+    try {
+      final Failure failure = new Failure(reject);
+      final byte[] text = new byte[Math.toIntExact(failure.number(TEXT_BYTES))];
+      if (text.length > 0) {
+        Mem.copy(failure.number(TEXT), text, text.length);
+      }
+      return new RejectedRecord(failure.number(RECORD), text);
     } finally {
       Natives.freeError(reject);
     }

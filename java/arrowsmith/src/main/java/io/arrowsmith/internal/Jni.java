@@ -48,5 +48,11 @@ final class Jni {
 
   static native void freeStream(long stream);
 
+  static native void releaseArray(long array);
+
+  static native long liveReaders();
+
+  static native long liveBytes();
+
   static native void releaseMemory();
 }

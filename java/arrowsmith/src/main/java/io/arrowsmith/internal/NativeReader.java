@@ -77,7 +77,7 @@ public final class NativeReader extends ArrowReader {
       final Schema schema,
       final Consumer<Reject> onReject)
       throws IOException {
-    options.set("rejects", onReject == null ? null : Boolean.TRUE);
+    options.set("rejects", onReject == null ? null : "all");
     try (Request request = new Request(allocator, format, inputs, options);
         ArrowSchema exported = schema == null ? null : ArrowSchema.allocateNew(allocator)) {
       if (exported != null) {
@@ -182,21 +182,25 @@ public final class NativeReader extends ArrowReader {
   private boolean load(final VectorSchemaRoot root) throws IOException {
     try (Request request = new Request(allocator);
         ArrowArray array = ArrowArray.allocateNew(allocator)) {
-      final long given;
-      try {
-        given = Natives.next(reader, array.memoryAddress(), request.error);
-        ended = given != 1;
-        if (given < 0) {
-          throw Pump.cause(pumps, request.failure());
+      long given;
+      do {
+        try {
+          given = Natives.next(reader, array.memoryAddress(), request.error);
+          ended = given <= 0;
+          if (given < 0) {
+            throw Pump.cause(pumps, request.failure());
+          }
+        } finally {
+          handOver();
         }
-      } finally {
-        handOver();
-      }
+      } while (given == 2 && reader != 0);
       if (ended) {
         return false;
       }
       if (reader == 0) {
-        array.release();
+        if (given == 1) {
+          array.release();
+        }
         throw new CancellationException("the reader was closed while it read");
       }
       Data.importIntoVectorSchemaRoot(allocator, array, root, provider);

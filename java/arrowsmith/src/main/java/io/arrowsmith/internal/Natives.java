@@ -38,7 +38,7 @@ final class Natives {
     return Jni.schema(reader, out, error);
   }
 
-  /** The next batch: 1, 0 at the end, -1 is failure. */
+  /** The next batch: 1, 2 if rejects have to be taken first, 0 at the end, -1 is failure. */
   static long next(final long reader, final long out, final long error) {
     return Jni.next(reader, out, error);
   }
@@ -111,6 +111,21 @@ final class Natives {
   /** Frees a stream. */
   static void freeStream(final long stream) {
     Jni.freeStream(stream);
+  }
+
+  /** Releases an array of the C Data Interface. */
+  static void releaseArray(final long array) {
+    Jni.releaseArray(array);
+  }
+
+  /** Readers that are open. */
+  static long liveReaders() {
+    return Jni.liveReaders();
+  }
+
+  /** Bytes of Arrow memory in use. */
+  static long liveBytes() {
+    return Jni.liveBytes();
   }
 
   /** Returns the pool's free memory to the system. */

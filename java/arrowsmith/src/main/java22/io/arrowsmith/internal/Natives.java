@@ -40,6 +40,9 @@ final class Natives {
   private static final MethodHandle WRITE_STREAM = number("arrowsmith_stream_write", 3);
   private static final MethodHandle END_STREAM = nothing("arrowsmith_stream_end", 3);
   private static final MethodHandle FREE_STREAM = nothing("arrowsmith_stream_free", 1);
+  private static final MethodHandle RELEASE_ARRAY = nothing("arrowsmith_array_release", 1);
+  private static final MethodHandle LIVE_READERS = number("arrowsmith_live_readers", 0);
+  private static final MethodHandle LIVE_BYTES = number("arrowsmith_live_bytes", 0);
   private static final MethodHandle RELEASE_MEMORY = nothing("arrowsmith_release_memory", 0);
 
   private Natives() {}
@@ -115,7 +118,7 @@ final class Natives {
     }
   }
 
-  /** The next batch: 1, 0 at the end, -1 is failure. */
+  /** The next batch: 1, 2 if rejects have to be taken first, 0 at the end, -1 is failure. */
   static long next(final long reader, final long out, final long error) {
     try {
       return (long) NEXT.invokeExact(reader, out, error);
@@ -245,6 +248,33 @@ final class Natives {
   static void freeStream(final long stream) {
     try {
       FREE_STREAM.invokeExact(stream);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Releases an array of the C Data Interface. */
+  static void releaseArray(final long array) {
+    try {
+      RELEASE_ARRAY.invokeExact(array);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Readers that are open. */
+  static long liveReaders() {
+    try {
+      return (long) LIVE_READERS.invokeExact();
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Bytes of Arrow memory in use. */
+  static long liveBytes() {
+    try {
+      return (long) LIVE_BYTES.invokeExact();
     } catch (Throwable e) {
       throw impossible(e);
     }

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith;
+
+/**
+ * A record that was skipped or changed, without the reason.
+ *
+ * @param number its number in the source, from 0; with the option {@code count_before} as false, in
+ * the byte range that is read
+ * @param text the record
+ */
+public record RejectedRecord(long number, byte[] text) {}
