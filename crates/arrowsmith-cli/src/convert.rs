@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has the other
-//! one.
+//! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has that of
+//! Parquet, `tables` those of other libraries.
 
+mod csv;
 mod parquet;
+mod stream;
+mod tables;
 mod target;
 
 use std::io::{self, Write};
@@ -28,6 +31,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let target = args.output.as_deref().map(|path| Target::new(path, &args.out)).transpose()?;
     if args.output.is_some() && args.output == args.rejects {
         return Err(Failure::Usage("the output and the rejects need different files".to_owned()));
+    }
+    if let Some(other) = input::other(&args.input, args.read.format)? {
+        return tables::run(args, other, target, interrupt, started);
     }
     if input::is_parquet(&args.input, args.read.format)? {
         return parquet::run(args, target, interrupt, started);

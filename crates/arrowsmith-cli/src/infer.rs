@@ -16,6 +16,10 @@ use crate::interrupt::Interrupt;
 use crate::schema;
 
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
+    if input::other(&args.input, args.read.format)?.is_some() {
+        let message = "infer reads JSON and Parquet; inspect shows the schema of an Arrow file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     if input::is_parquet(&args.input, args.read.format)? {
         let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
         let files = input::files(&args.input, parquet::EXTENSIONS)?;

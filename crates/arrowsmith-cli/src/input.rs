@@ -61,6 +61,49 @@ pub fn no_store(url: &str) -> Failure {
     ))
 }
 
+/// A format that only `convert` reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Other {
+    /// Arrow IPC.
+    Arrow,
+    /// Values between delimiters.
+    Csv { delimiter: u8 },
+}
+
+/// Extensions of CSV.
+pub const CSV_EXTENSIONS: &[&str] =
+    &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", "csv.lz4", "tsv.lz4"];
+
+/// Whether the inputs are of such a format: by `--format`, or all of them by their names.
+///
+/// # Errors
+/// When some are and some are not.
+pub fn other(args: &InputArgs, format: Format) -> Outcome<Option<Other>> {
+    match format {
+        Format::Arrow => return Ok(Some(Other::Arrow)),
+        Format::Csv { delimiter } => return Ok(Some(Other::Csv { delimiter })),
+        Format::Json | Format::Parquet => return Ok(None),
+        Format::Auto => {}
+    }
+    let mut found = args.inputs.iter().map(|name| other_by_name(name));
+    let first = found.next().flatten();
+    if found.any(|next| next != first) {
+        let message = "the inputs are of several formats: give --format for all of them";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    Ok(first)
+}
+
+fn other_by_name(name: &str) -> Option<Other> {
+    let name = name.to_ascii_lowercase();
+    let ends_in = |end: &&str| name.ends_with(&format!(".{end}"));
+    if ["arrow", "arrows", "feather", "ipc"].iter().any(ends_in) {
+        return Some(Other::Arrow);
+    }
+    let end = CSV_EXTENSIONS.iter().find(|end| ends_in(end))?;
+    Some(Other::Csv { delimiter: if end.starts_with('t') { b'\t' } else { b',' } })
+}
+
 /// Whether the inputs are Parquet: all of them, or none.
 ///
 /// # Errors
@@ -73,7 +116,7 @@ pub fn is_parquet(args: &InputArgs, format: Format) -> Outcome<bool> {
             Format::Auto if is_url(name) && name.ends_with('/') => true,
             Format::Auto => looks_like_parquet(Path::new(name))?,
             Format::Parquet => true,
-            Format::Json => false,
+            Format::Json | Format::Arrow | Format::Csv { .. } => false,
         });
     }
     if parquet != 0 && parquet != args.inputs.len() {

@@ -5,10 +5,7 @@
 
 /// Magic numbers of common formats, and their descriptions.
 const MAGIC: &[(&[u8], &str)] = &[
-    (
-        b"ARROW1",
-        "an Arrow IPC file, which is not supported here: write it as JSON lines or Parquet",
-    ),
+    (b"ARROW1", "an Arrow IPC file, which only `arrowsmith convert` reads (--format arrow)"),
     (b"\xFF\xFF\xFF\xFF", "an Arrow IPC stream, which is not supported here"),
     (b"PAR1", "a Parquet file: --format parquet reads it"),
     (b"PARE", "a Parquet file whose footer is encrypted, which is not supported"),
@@ -51,9 +48,13 @@ fn separated(text: &[u8]) -> Option<&'static str> {
         return None;
     }
     if has(b'\t') {
-        return Some("tab-separated values (TSV), which are not supported");
+        return Some(
+            "tab-separated values (TSV), which only `arrowsmith convert` reads (--format tsv)",
+        );
     }
-    (has(b',') || has(b';')).then_some("comma-separated values (CSV), which are not supported")
+    (has(b',') || has(b';')).then_some(
+        "comma-separated values (CSV), which only `arrowsmith convert` reads (--format csv)",
+    )
 }
 
 #[cfg(test)]

@@ -12,8 +12,13 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use crate::failure::{Failure, Outcome};
 use crate::schema;
 
-/// The value of `--format` that is no layout of JSON.
-const PARQUET_FORMAT: &str = "parquet";
+/// The values of `--format` that are no layout of JSON.
+const OTHER_FORMATS: [(&str, Format, &str); 4] = [
+    ("parquet", Format::Parquet, "Parquet files"),
+    ("arrow", Format::Arrow, "Arrow IPC files or a stream"),
+    ("csv", Format::Csv { delimiter: b',' }, "comma-separated values with a header"),
+    ("tsv", Format::Csv { delimiter: b'\t' }, "tab-separated values with a header"),
+];
 
 /// Options of JSON that are accepted for Parquet input and have no effect there, because scripts
 /// give them whatever the input is. Every other one is an error.
@@ -43,6 +48,10 @@ pub enum Format {
     Auto,
     Json,
     Parquet,
+    Arrow,
+    Csv {
+        delimiter: u8,
+    },
 }
 
 impl<const INFER: bool> ReadArgs<INFER> {
@@ -79,6 +88,19 @@ impl<const INFER: bool> ReadArgs<INFER> {
             !has(PARQUET, option.name) && !WITHOUT_EFFECT.contains(&option.name)
         };
         self.refuse("JSON", is_foreign)
+    }
+
+    /// Refuses the first option that is not one of these.
+    pub fn refuse_except(&self, format: &str, known: &[&str]) -> Outcome {
+        let mut given = self.given.iter();
+        let foreign = given
+            .find(|(option, value)| !known.contains(&option.name) && *value != option.default());
+        match foreign {
+            Some((option, _)) => {
+                Err(Failure::Usage(format!("--{} is not for {format} input", option.flag())))
+            }
+            None => Ok(()),
+        }
     }
 
     fn refuse(&self, format: &str, is_foreign: impl Fn(&OptionInfo) -> bool) -> Outcome {
@@ -135,7 +157,7 @@ fn flag(option: &'static OptionInfo) -> Arg {
     match option.name {
         "schema" => help.push_str(", or a workload's name"),
         "engine" => help.push_str(" (see --explain)"),
-        "format" => help.push_str("; `parquet` for Parquet files"),
+        "format" => help.push_str("; or another format"),
         "dictionary" => help.push_str(": `*`"),
         // This flag turns off what the option describes.
         "arrow_schema" => help = "Ignore the Arrow schema that is stored in the file".to_owned(),
@@ -157,9 +179,9 @@ fn flag(option: &'static OptionInfo) -> Arg {
                 let value = PossibleValue::new(choice.name).aliases(choice.aliases);
                 if choice.help.is_empty() { value } else { value.help(choice.help) }
             });
-            let parquet = PossibleValue::new(PARQUET_FORMAT).help("Parquet files");
-            let parquet = (option.name == "format").then_some(parquet);
-            arg.value_parser(PossibleValuesParser::new(values.chain(parquet)))
+            let other = OTHER_FORMATS.iter().filter(|_| option.name == "format");
+            let other = other.map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+            arg.value_parser(PossibleValuesParser::new(values.chain(other)))
         }
         Kind::Engine => {
             let value = |entry: &arrowsmith::engines::Entry| {
@@ -207,14 +229,12 @@ impl<const INFER: bool> FromArgMatches for ReadArgs<INFER> {
                 Kind::Choice(_) | Kind::Engine => {
                     let word = matches.get_one::<String>(option.name).cloned().unwrap_or_default();
                     if option.name == "format" {
-                        self.format = match word.as_str() {
-                            "auto" => Format::Auto,
-                            PARQUET_FORMAT => Format::Parquet,
-                            _ => Format::Json,
-                        };
-                        if self.format == Format::Parquet {
+                        let other = OTHER_FORMATS.iter().find(|(name, ..)| *name == word);
+                        if let Some((_, format, _)) = other {
+                            self.format = *format;
                             continue;
                         }
+                        self.format = if word == "auto" { Format::Auto } else { Format::Json };
                     }
                     Value::Text(word)
                 }

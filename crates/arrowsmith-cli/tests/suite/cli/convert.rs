@@ -331,3 +331,74 @@ fn progress_as_lines_when_asked_for() {
     let args = ["convert", "b.jsonl", "-o", "b.arrow", "--schema", "battery", "--quiet"];
     assert_eq!(folder.run(&args).stderr, "");
 }
+
+/// What the command writes, it reads.
+#[test]
+fn arrow_files_and_streams_are_inputs() {
+    let folder = Folder::new();
+    generate(&folder, &["logs", "--bytes", "2MiB"], "l.jsonl");
+    let run = |args: &[&str]| {
+        let ran = folder.run(&[&["convert", "-q"], args].concat());
+        ran.assert_status(0);
+        ran.stdout
+    };
+    run(&["l.jsonl", "-o", "expected.parquet"]);
+    let expected = folder.read("expected.parquet");
+    for name in ["l.arrow", "l.feather", "l.arrows"] {
+        run(&["l.jsonl", "-o", name]);
+        run(&[name, "-o", "found.parquet"]);
+        assert!(folder.read("found.parquet") == expected, "{name}");
+    }
+    let window = ["l.arrow", "-o", "few.arrow", "--columns", "seq,level", "--skip", "2"];
+    run(&[&window[..], &["--limit", "5", "--where", "level = 'ERROR'"]].concat());
+    let few = whole(&read_file(&folder, "few.arrow"));
+    assert_eq!((few.num_rows(), few.num_columns()), (5, 2));
+    let twice = run(&["l.arrow", "l.arrow", "-o", "-", "--to", "ndjson", "--columns", "seq"]);
+    assert_eq!(twice.len() % 2, 0);
+    let (one, other) = twice.split_at(twice.len() / 2);
+    assert_eq!(one, other);
+
+    // Cut off, or not what the name says.
+    for name in ["l.arrow", "l.arrows"] {
+        let bytes = folder.read(name);
+        for length in [0, 4, 7, 8, 100, bytes.len() / 2, bytes.len() - 9] {
+            folder.write(&format!("cut-{name}"), &bytes[..length]);
+            let ran = folder.run(&["convert", &format!("cut-{name}"), "-o", "cut.parquet"]);
+            // A stream may end after a message.
+            let ends = name == "l.arrows" && length + 8 >= bytes.len();
+            assert_eq!(ran.status, i32::from(!ends), "{name} {length}: {}", ran.text());
+        }
+    }
+    let ran = folder.run(&["convert", "l.arrow", "-o", "x.parquet", "--on-error", "skip"]);
+    ran.assert_status(2);
+    assert!(ran.stderr.contains("--on-error is not for Arrow input"), "{}", ran.stderr);
+    let ran = folder.run(&["convert", "l.arrow", "l.jsonl", "-o", "x.parquet"]);
+    ran.assert_status(2);
+}
+
+#[test]
+fn comma_separated_values_are_inputs() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,name,day\n1,\"x, y\",2024-02-29\n2,,\n");
+    folder.write("b.tsv", "id\tname\n3\tz\n");
+    let ran = folder.run(&["convert", "-q", "a.csv", "-o", "-", "--to", "ndjson"]);
+    ran.assert_status(0);
+    let expected = "{\"id\":1,\"name\":\"x, y\",\"day\":\"2024-02-29\"}\n\
+                    {\"id\":2,\"name\":null,\"day\":null}\n";
+    assert_eq!(String::from_utf8_lossy(ran.stdout.as_ref()), expected);
+    let schema = ["--schema", "id: int8, name: utf8"];
+    let args = [&["convert", "-q", "b.tsv", "-o", "-", "--to", "ndjson"], &schema[..]].concat();
+    assert_eq!(folder.run(&args).stdout.as_slice(), b"{\"id\":3,\"name\":\"z\"}\n".as_slice());
+    for (text, message) in [
+        ("id,name\n1,x\n2\n", "line 3"),
+        ("id,name\nx,y\n", "'x' as type 'Int8'"),
+        ("id,other\n1,x\n", "header"),
+    ] {
+        folder.write("bad.csv", text);
+        let ran = folder.run(&[&["convert", "bad.csv", "-o", "x.arrow"], &schema[..]].concat());
+        assert_eq!(ran.status, 1, "{}", ran.text());
+        assert!(ran.stderr.contains(message) && ran.stderr.contains("bad.csv"), "{}", ran.stderr);
+    }
+    let ran = folder.run(&["convert", "a.csv", "b.tsv", "-o", "x.arrow"]);
+    ran.assert_status(2);
+}

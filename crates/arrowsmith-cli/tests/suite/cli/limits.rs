@@ -92,8 +92,8 @@ fn keys_that_come_after_the_sample_are_not_left_out_silently() {
 fn inputs_of_another_format_are_called_by_its_name() {
     let folder = Folder::new();
     for (name, text, what) in [
-        ("x.csv", "id,name\n1,x\n", "comma-separated values (CSV)"),
-        ("x.arrow", "ARROW1\0\0\u{1}\0\0", "an Arrow IPC file"),
+        ("x.txt", "id,name\n1,x\n", "comma-separated values (CSV)"),
+        ("x.bin", "ARROW1\0\0\u{1}\0\0", "an Arrow IPC file"),
         ("x.bz2", "BZh91AY&SY\u{1}\0", "compressed with bzip2"),
         ("x.zip", "PK\u{3}\u{4}\u{14}\0", "a zip archive"),
     ] {

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith convert` of inputs that other libraries read: Arrow IPC files, by the reader of the
+//! Flight server, which checks them, Arrow streams and CSV. Few options apply to these: all others
+//! are errors.
+
+use std::io::{self, BufRead, BufReader, Cursor};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema, SchemaRef};
+use arrowsmith::options::InferRecords;
+use arrowsmith::{Error, Input, JsonReadOptions};
+use arrowsmith_core::sink::SinkSummary;
+use arrowsmith_flight::dataset::{FileAccess, Format, Read, Snapshot};
+use arrowsmith_source::{Content, OpenOptions, SharedBytes};
+
+use super::csv::{self, Csv};
+use super::stream::Messages;
+use super::target::Target;
+use super::{print, summary_text};
+use crate::args::ConvertArgs;
+use crate::failure::{Failure, Outcome};
+use crate::input::{self, Other};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+
+/// Options of reading that apply to each.
+const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
+const CSV_OPTIONS: [&str; 8] =
+    ["format", "compression", "schema", "columns", "limit", "skip", "threads", "infer_records"];
+
+/// Bytes of text that a schema of CSV is inferred from, unless all of it is.
+const HEAD_BYTES_MAX: usize = 16 << 20;
+
+/// What is read.
+struct Table {
+    schema: SchemaRef,
+    batches: Box<dyn Iterator<Item = Outcome<RecordBatch>>>,
+    /// Size of the inputs, in bytes: known from the start, or counted.
+    bytes: Arc<AtomicU64>,
+}
+
+pub fn run(
+    args: &ConvertArgs,
+    other: Other,
+    target: Option<Target>,
+    interrupt: &Interrupt,
+    started: Instant,
+) -> Outcome {
+    if args.rejects.is_some() {
+        return Err(Failure::Usage("--rejects is for JSON input only".to_owned()));
+    }
+    let (name, known) = match other {
+        Other::Arrow => ("Arrow", &ARROW_OPTIONS[..]),
+        Other::Csv { .. } => ("CSV", &CSV_OPTIONS[..]),
+    };
+    args.read.refuse_except(name, known)?;
+    let options = args.read.json()?;
+    let table = match other {
+        Other::Arrow => arrow(args, &options, interrupt)?,
+        Other::Csv { delimiter } => text(args, &options, delimiter)?,
+    };
+    let Some(target) = target.filter(|_| !args.explain) else {
+        let schema = arrowsmith::plan::text::format_schema(&table.schema);
+        return print(&format!("{name}, read on one thread\n{schema}"));
+    };
+    let bytes = Arc::clone(&table.bytes);
+    let summary = write(table, &options, &target.with_threads(options.threads), args, interrupt)?;
+    if !args.quiet {
+        eprintln!("{}", summary_text(summary, bytes.load(Ordering::Relaxed), started.elapsed()));
+    }
+    Ok(())
+}
+
+fn write(
+    table: Table,
+    options: &JsonReadOptions,
+    target: &Target,
+    args: &ConvertArgs,
+    interrupt: &Interrupt,
+) -> Outcome<SinkSummary> {
+    let mut sink = target.open(&table.schema, interrupt)?;
+    let mut progress = Progress::new(args.progress_when(), None);
+    let mut skip = options.skip;
+    let mut left = options.limit.unwrap_or(u64::MAX);
+    for batch in table.batches {
+        if interrupt.stop().load(Ordering::Relaxed) {
+            return Err(Failure::Work(Error::Cancelled));
+        }
+        let batch = batch?;
+        let rows = batch.num_rows() as u64;
+        let skipped = skip.min(rows);
+        skip -= skipped;
+        let taken = left.min(rows - skipped);
+        left -= taken;
+        let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        sink.write(&batch.slice(number(skipped), number(taken))).map_err(Failure::output)?;
+        progress.set(0);
+        if left == 0 {
+            break;
+        }
+    }
+    sink.finish().map_err(Failure::output)
+}
+
+/// Arrow IPC: files, or the stream on standard input.
+fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -> Outcome<Table> {
+    let inputs = &args.input.inputs;
+    if let [one] = inputs.as_slice()
+        && let Some(mut messages) = Messages::open(one)?
+    {
+        let given =
+            [("--where", options.filter.is_some()), ("--columns", options.columns.is_some())];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            let message = format!("{flag} is for Arrow files, not for Arrow streams");
+            return Err(Failure::Usage(message));
+        }
+        let schema = messages.schema()?;
+        let bytes = messages.bytes_read();
+        return Ok(Table { schema, batches: Box::new(messages), bytes });
+    }
+    let paths: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
+    let snapshot = Snapshot::open(&paths, Format::Ipc, None, FileAccess::Read);
+    let snapshot = snapshot.map_err(|error| match error {
+        // The files are not what they should be.
+        Error::Config(reason) => Error::from(io::Error::new(io::ErrorKind::InvalidData, reason)),
+        error => error,
+    })?;
+    let read = Read {
+        columns: options.columns.clone(),
+        filter: options.filter.clone(),
+        limit: options.limit.map(|limit| limit.saturating_add(options.skip)),
+        cancel: Arc::clone(interrupt.stop()),
+        ..Read::default()
+    };
+    Ok(Table {
+        schema: snapshot.schema_of(options.columns.as_deref())?,
+        batches: Box::new(snapshot.read(&read)?.map(|batch| Ok(batch?))),
+        bytes: Arc::new(snapshot.bytes.unwrap_or(0).into()),
+    })
+}
+
+/// CSV with a header. The schema is given, or inferred from the first input.
+fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
+    let files = input::files(&args.input, input::CSV_EXTENSIONS)?;
+    let bytes: u64 = files.iter().filter_map(|file| file.input.stored_bytes()).sum();
+    let mut inputs = files.into_iter().map(|file| file.input);
+    let first = inputs.next().ok_or_else(|| Failure::Usage("no input".to_owned()))?;
+    let name = first.name();
+    let mut reader = opened(first, options)?;
+    let mut start = Vec::new();
+    let schema = match &options.schema {
+        Some(schema) => Arc::clone(schema),
+        None => {
+            let (records, most) = match options.infer_records {
+                InferRecords::All => (None, usize::MAX),
+                InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
+            };
+            start = csv::head(&mut reader, most).map_err(|error| failed(name.as_deref(), error))?;
+            let inferred = csv::infer(&start, delimiter, records);
+            Arc::new(inferred.map_err(|error| csv::named(error, name.as_deref()))?)
+        }
+    };
+    let names = options.columns.clone();
+    let columns = match &names {
+        Some(names) => Some(places(&schema, names)?),
+        None => None,
+    };
+    let limit = options.record_bytes_max;
+    let again: Box<dyn BufRead> = Box::new(io::Read::chain(Cursor::new(start), reader));
+    let first = Csv::new(name, again, &schema, columns.as_deref(), delimiter, limit);
+    let output = first.schema();
+    let options = options.clone();
+    let others = inputs.flat_map(move |input| {
+        let name = input.name();
+        let opened = opened(input, &options);
+        let batches: Box<dyn Iterator<Item = Outcome<RecordBatch>>> = match opened {
+            Err(error) => Box::new(std::iter::once(Err(error))),
+            Ok(reader) => {
+                Box::new(Csv::new(name, reader, &schema, columns.as_deref(), delimiter, limit))
+            }
+        };
+        batches
+    });
+    Ok(Table {
+        schema: output,
+        batches: Box::new(first.chain(others)),
+        bytes: Arc::new(bytes.into()),
+    })
+}
+
+fn failed(name: Option<&str>, error: io::Error) -> Failure {
+    Error::io(name.unwrap_or_default(), error).into()
+}
+
+/// A reader of the decompressed text.
+fn opened(input: Input, options: &JsonReadOptions) -> Outcome<Box<dyn BufRead>> {
+    let open = OpenOptions { compression: options.compression, ..OpenOptions::default() };
+    Ok(match input.open(&open)?.content {
+        Content::Whole(bytes) => Box::new(Cursor::new(Shared(bytes))),
+        Content::Stream(stream) => Box::new(BufReader::with_capacity(1 << 20, stream)),
+    })
+}
+
+struct Shared(SharedBytes);
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+/// The positions of columns, by name.
+fn places(schema: &Schema, names: &[String]) -> Outcome<Vec<usize>> {
+    let place = |name: &String| {
+        let found = schema.fields().iter().position(|field: &Arc<Field>| field.name() == name);
+        found.ok_or_else(|| Failure::Usage(format!("there is no column {name:?}")))
+    };
+    names.iter().map(place).collect()
+}
