@@ -108,6 +108,12 @@ impl BatchIter {
         Self { schema, decoded, runner, assembler, progress, done: false }
     }
 
+    /// Stops the threads; waits for them.
+    pub(crate) fn stop(&mut self) {
+        self.runner = Runner::Ended;
+        self.done = true;
+    }
+
     /// The schema of every batch, unless it grows: then that of the first.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

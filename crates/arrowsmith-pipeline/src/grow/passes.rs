@@ -34,6 +34,8 @@ pub struct Grow {
     size: BatchSize,
     rebatch: Rebatch,
     ended: bool,
+    /// How often the inputs were started again.
+    restarts: u32,
 }
 
 /// What comes next of a pass.
@@ -74,6 +76,7 @@ impl Grow {
             size,
             rebatch,
             ended: false,
+            restarts: 0,
         })
     }
 
@@ -126,7 +129,14 @@ impl Grow {
         if self.again.is_none() {
             return Err(self.read_once());
         }
-        while self.batches.next().transpose()?.is_some() {}
+        // The first late value is often the only one, so that the rest is read with it at once. After
+        // the second, all others are looked for first: passes are few, however many values are late.
+        if self.restarts > 0 || self.ended {
+            while self.batches.next().transpose()?.is_some() {}
+        } else {
+            self.batches.stop();
+        }
+        self.restarts += 1;
         let Some(origins) = &self.again else { return Err(self.read_once()) };
         let copies: Option<Vec<_>> = origins.iter().map(Origin::again).collect();
         let Some(copies) = copies else { return Err(self.read_once()) };
