@@ -8,7 +8,6 @@ use crate::check::Check;
 use crate::engine::{self, Keep, Prepared, Turn};
 use crate::peer::Peer;
 use crate::result::Row;
-use crate::stats::Spread;
 
 /// An engine that needs longer than this for one conversion takes part in only `SLOW_ROUNDS_MAX`
 /// rounds: its times vary little, and the others' rounds stay close together.
@@ -87,7 +86,7 @@ impl<'a> Contestant<'a> {
     }
 
     /// A warm-up conversion, whose result is compared with the expected one.
-    pub(crate) fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
+    fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
         let turn = self.turn()?;
         if turn.seconds > SLOW_SECONDS {
             self.rounds_max = SLOW_ROUNDS_MAX;
@@ -115,37 +114,59 @@ impl<'a> Contestant<'a> {
     }
 
     /// The figures; `None` without rounds.
-    pub(crate) fn row(self, entry: &Entry<'_>) -> Option<Row> {
-        let Spread { min, median, max } = Spread::of(&self.seconds)?;
-        #[expect(clippy::cast_precision_loss, reason = "a speed has three digits")]
-        let gb_per_s = entry.bytes as f64 / median / 1e9;
-        Some(Row {
-            workload: entry.workload.to_owned(),
-            engine: self.name,
-            kind: self.kind.to_owned(),
-            about: self.about,
-            version: self.version,
-            threads: entry.threads,
-            bytes: entry.bytes,
-            records: entry.records,
-            seconds_median: median,
-            seconds_min: min,
-            seconds_max: max,
-            seconds: self.seconds,
-            gb_per_s,
-            peak_rss_mb: self.peak_rss_mb,
-            valid: self.difference.is_none(),
-            difference: self.difference,
-            vs_fastest_peer: None,
-            vs_fastest_reader: None,
-            file: None,
-        })
+    fn row(self, entry: &Entry<'_>) -> Option<Row> {
+        if self.seconds.is_empty() {
+            return None;
+        }
+        let row = Row::new(entry.workload, &self.name).with("kind", self.kind);
+        let row = row.with("about", self.about).with("version", self.version);
+        let row = row.with("threads", entry.threads).with("records", entry.records);
+        let row = row.speed(entry.bytes, &self.seconds, &["median", "min", "max"]);
+        let row = row.with("peak_rss_mb", self.peak_rss_mb);
+        Some(row.with("valid", self.difference.is_none()).with_some("difference", self.difference))
     }
+}
+
+/// All engines on one input: starts and warms up each, runs the rounds, and returns the rows in the
+/// order of the engines, and the failures.
+pub(crate) fn run<'a, D>(
+    engines: impl Iterator<Item = (&'a str, &'a D)>,
+    start: impl Fn(&'a D) -> Result<Contestant<'a>, String>,
+    expected: &Check,
+    entry: &Entry<'_>,
+    rounds: u32,
+    progress: &mut dyn FnMut(&str),
+) -> (Vec<Row>, Vec<(String, String)>)
+where
+    D: 'a,
+{
+    let label = format!("{} × {}", entry.workload, entry.threads);
+    let (mut contestants, mut failures, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, engine) in engines {
+        progress(&format!("{label}: {name}"));
+        names.push(name);
+        let started = start(engine).and_then(|mut contestant| {
+            contestant.warm_up(expected)?;
+            Ok(contestant)
+        });
+        match started {
+            Ok(contestant) => contestants.push(contestant),
+            Err(reason) => failures.push((name.to_owned(), reason)),
+        }
+    }
+    let rounds = usize::try_from(rounds).unwrap_or(usize::MAX);
+    let (contestants, left) = compete(contestants, rounds, |round| {
+        progress(&format!("{label}: round {}", round + 1));
+    });
+    failures.extend(left);
+    let mut rows: Vec<Row> = contestants.into_iter().filter_map(|one| one.row(entry)).collect();
+    rows.sort_by_key(|row| names.iter().position(|name| *name == row.engine()));
+    (rows, failures)
 }
 
 /// Runs the rounds; an engine that fails is dropped, with its reason. A wrong result is measured
 /// too, and marked.
-pub(crate) fn compete<'a>(
+fn compete<'a>(
     mut contestants: Vec<Contestant<'a>>,
     rounds: usize,
     mut progress: impl FnMut(usize),

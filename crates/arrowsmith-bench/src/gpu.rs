@@ -7,14 +7,12 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrowsmith_workload::{Generator, Workload};
 
 use crate::machine;
 use crate::parquet::made::Made;
-use crate::result::{NotMeasured, Report, Row};
-use crate::stats::Spread;
+use crate::result::{Report, Row};
 
 /// The location of input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,17 +143,7 @@ pub fn run(
     gpu: Result<&dyn Gpu, &str>,
     progress: &mut dyn FnMut(&str),
 ) -> Report {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut report = Report {
-        suite: "gpu".into(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: started,
-        seed: 0,
-        rows: Vec::new(),
-        not_measured: Vec::new(),
-    };
+    let mut report = Report::start("gpu", Some(0), ());
     for &size in &options.sizes_bytes {
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
         for (name, workload, max_values) in INPUTS {
@@ -195,7 +183,9 @@ pub fn run(
         add(&mut report, &copied, "arrowsmith-gpu (to-host)", (size, 0), down);
     }
     let no_energy = gpu.map_or_else(|reason| Some(reason.to_owned()), Gpu::no_energy);
-    report.not_measured.extend(no_energy.map(|reason| missing("all", "energy", &reason)));
+    if let Some(reason) = no_energy {
+        report.missing("energy", "all", reason);
+    }
     report
 }
 
@@ -270,14 +260,6 @@ fn words(bytes: u64) -> String {
     if bytes >= 1 << 30 { format!("{} GiB", bytes >> 30) } else { format!("{} MiB", bytes >> 20) }
 }
 
-fn missing(workload: &str, engine: &str, reason: &str) -> NotMeasured {
-    NotMeasured {
-        engine: engine.to_owned(),
-        workload: workload.to_owned(),
-        reason: reason.to_owned(),
-    }
-}
-
 fn add(
     report: &mut Report,
     workload: &str,
@@ -287,38 +269,27 @@ fn add(
 ) {
     let (device, measured) = match measured {
         Ok(measured) => measured,
-        Err(reason) => return report.not_measured.push(missing(workload, engine, &reason)),
+        Err(reason) => return report.missing(engine, workload, reason),
     };
     let Measured { seconds, valid, joules } = measured;
-    let Some(Spread { min, median, max }) = Spread::of(&seconds) else {
-        return report.not_measured.push(missing(workload, engine, "no rounds"));
-    };
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let gigabytes = bytes as f64 / 1e9;
-    #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
-    let rounds = seconds.len() as f64;
+    if seconds.is_empty() {
+        return report.missing(engine, workload, "no rounds");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people, of a few rounds")]
+    let (gigabytes, rounds) = (bytes as f64 / 1e9, seconds.len() as f64);
     let energy = joules.map(|joules| format!(", {:.3} J/GB", joules / rounds / gigabytes));
-    report.rows.push(Row {
-        workload: workload.to_owned(),
-        engine: engine.to_owned(),
-        kind: if engine.starts_with("arrowsmith") { "ours" } else { "reader" }.to_owned(),
-        about: device + energy.as_deref().unwrap_or_default(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        threads: 1,
-        bytes,
-        records,
-        seconds_median: median,
-        seconds_min: min,
-        seconds_max: max,
-        seconds,
-        gb_per_s: gigabytes / median,
-        peak_rss_mb: machine::peak_rss_mb(),
-        valid,
-        difference: (!valid).then(|| "another number of records".to_owned()),
-        vs_fastest_peer: None,
-        vs_fastest_reader: None,
-        file: None,
-    });
+    let kind = if engine.starts_with("arrowsmith") { "ours" } else { "reader" };
+    let row = Row::new(workload, engine)
+        .with("kind", kind)
+        .with("about", device + energy.as_deref().unwrap_or_default())
+        .with("version", env!("CARGO_PKG_VERSION"))
+        .with("threads", 1)
+        .with("records", records)
+        .speed(bytes, &seconds, &["median", "min", "max"])
+        .with("peak_rss_mb", machine::peak_rss_mb())
+        .with("valid", valid)
+        .with_some("difference", (!valid).then_some("another number of records"));
+    report.rows.push(row);
 }
 
 #[cfg(test)]
@@ -374,16 +345,13 @@ mod tests {
         let options = Options { sizes_bytes: vec![1 << 18], rounds: 3 };
         let report = run(&options, Ok(&Clock), &mut |_| ());
         assert_eq!(
-            report.rows.iter().filter(|row| row.engine.contains("gpu")).count(),
+            report.rows.iter().filter(|row| row.engine().contains("gpu")).count(),
             INPUTS_ALL * 2 + 2
         );
         let row = &report.rows[0];
-        assert_eq!((row.workload.as_str(), row.seconds_median), ("battery-1, 0 MiB", 0.5));
-        assert!((row.gb_per_s - row.bytes as f64 / 0.5 / 1e9).abs() < 1e-12);
-        assert!(
-            row.about.starts_with("a clock, ") && row.about.ends_with(" J/GB"),
-            "{}",
-            row.about
-        );
+        assert_eq!((row.workload(), row.seconds_median()), ("battery-1, 0 MiB", 0.5));
+        assert!((row.gb_per_s() - row.count("bytes") as f64 / 0.5 / 1e9).abs() < 1e-12);
+        let about = row.text("about");
+        assert!(about.starts_with("a clock, ") && about.ends_with(" J/GB"), "{about}");
     }
 }

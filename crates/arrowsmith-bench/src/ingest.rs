@@ -16,7 +16,7 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use arrowsmith_load::{Amount, LatencyMs, Options as LoadOptions, Rate, Source};
 use arrowsmith_workload::{Layout, VALUES_MAX_DEFAULT, Workload};
@@ -25,8 +25,8 @@ use serde::Serialize;
 use self::process::{Service, joules};
 use crate::BenchError;
 use crate::install;
-use crate::machine;
-use crate::result::{Machine, NotMeasured};
+use crate::page::megabytes;
+use crate::result::{self, Row};
 use crate::stats::Spread;
 
 pub use connect::NAME as REDPANDA_CONNECT;
@@ -87,65 +87,21 @@ impl Options {
     }
 }
 
-/// The results of the suite.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// `ingest`.
-    pub suite: String,
-    /// Where it was measured.
-    pub machine: Machine,
-    /// What was measured.
-    pub commit: String,
-    /// The options of the run.
-    pub command: String,
-    /// Seconds since 1970 at the start.
-    pub started_unix_s: u64,
-    /// Seed of the generated inputs.
-    pub seed: u64,
+/// The results of the suite. Rows: `workload`, `engine` of the service, parser `threads`, the
+/// requested (`asked_bytes`) and the sent `bytes` and `records` of a run, `seconds` of every run from
+/// the first byte sent to the last acknowledgement, processor time, energy and memory of the service
+/// (`cpu_s_per_gb`, `joules_per_gb`, `peak_rss_mb`), seconds in each stage, all threads together
+/// (`stage_s`), and records that were sent and are not in the files, or more than once, all runs
+/// together (`lost_records`, `repeated_records`).
+pub type Report = result::Report<Extra>;
+
+/// What only this suite has.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Extra {
     /// The folder of the services' output: the folder for temporary files.
     pub folder: PathBuf,
-    /// Throughput and stages.
-    pub rows: Vec<Row>,
     /// Latency at fixed rates.
     pub latencies: Vec<Latency>,
-    /// What was not measured, with the reason.
-    pub not_measured: Vec<NotMeasured>,
-}
-
-/// One workload, engine, number of threads and size: the median of the runs.
-#[derive(Debug, Clone, Serialize)]
-pub struct Row {
-    /// Name of the workload.
-    pub workload: String,
-    /// Engine of the service.
-    pub engine: String,
-    /// Parser threads.
-    pub threads: usize,
-    /// Requested bytes of text.
-    pub asked_bytes: u64,
-    /// Bytes of text sent in a run: up to one more record per connection.
-    pub bytes: u64,
-    /// Records sent in a run.
-    pub records: u64,
-    /// From the first byte sent to the last acknowledgement, of every run, in order.
-    pub seconds: Vec<f64>,
-    /// Its median.
-    pub seconds_median: f64,
-    /// 10^9 bytes of text per second, from the median.
-    pub gb_per_s: f64,
-    /// Processor time of the service per 10^9 bytes, in seconds.
-    pub cpu_s_per_gb: Option<f64>,
-    /// Energy of the whole processor per 10^9 bytes, in joules.
-    pub joules_per_gb: Option<f64>,
-    /// Highest resident memory of the service in 10^6 bytes.
-    pub peak_rss_mb: Option<f64>,
-    /// Time in each stage, all threads together, in seconds: receive, parse, resize, serialize,
-    /// publish.
-    pub stage_s: Vec<(String, f64)>,
-    /// Records sent and not found in the files, all runs together.
-    pub lost_records: u64,
-    /// Records in the files more often than sent, all runs together.
-    pub repeated_records: u64,
 }
 
 /// Latency of one workload and engine at a rate.
@@ -221,28 +177,10 @@ struct Plan<'a> {
 /// # Errors
 /// If the service does not start, or cannot be sent to.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut report = Report {
-        suite: "ingest".to_owned(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: now.as_secs(),
-        seed: SEED,
-        folder: std::env::temp_dir(),
-        rows: Vec::new(),
-        latencies: Vec::new(),
-        not_measured: Vec::new(),
-    };
-    let missing = |engine: &str, reason: &str| NotMeasured {
-        engine: engine.to_owned(),
-        workload: String::new(),
-        reason: reason.to_owned(),
-    };
+    let extra = Extra { folder: std::env::temp_dir(), latencies: Vec::new() };
+    let mut report: Report = result::Report::start("ingest", Some(SEED), extra);
     if joules().is_none() {
-        report
-            .not_measured
-            .push(missing("energy", "this machine shows no counters of energy (RAPL)"));
+        report.missing("energy", "", "this machine shows no counters of energy (RAPL)");
     }
     let mut engines = Vec::new();
     for name in options.engines.iter().map(String::as_str) {
@@ -252,7 +190,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         };
         match program {
             Ok(program) => engines.push(Candidate { name, program }),
-            Err(reason) => report.not_measured.push(missing(name, &reason)),
+            Err(reason) => report.missing(name, "", reason),
         }
     }
     for &workload in &options.workloads {
@@ -289,14 +227,13 @@ fn throughput(
     for engine in engines {
         match too_long(report, engine.name, task) {
             None => all.push((engine, Vec::new())),
-            Some(seconds) => report.not_measured.push(NotMeasured {
-                engine: engine.name.to_owned(),
-                workload: workload.name().to_owned(),
-                reason: format!(
-                    "{:.0} MB with {threads} threads: a run would take {seconds:.0} s",
-                    megabytes(bytes)
-                ),
-            }),
+            Some(seconds) => {
+                let megabytes = megabytes(bytes);
+                let reason = format!(
+                    "{megabytes:.0} MB with {threads} threads: a run would take {seconds:.0} s"
+                );
+                report.missing(engine.name, workload.name(), reason);
+            }
         }
     }
     for _ in 0..options.rounds.max(1) {
@@ -312,11 +249,11 @@ fn throughput(
         let row = row(task, engine.name, runs);
         progress(&format!(
             "{:<8} {:<16} {threads} threads {:>7.1} MB {:>7.3} GB/s, {} lost",
-            row.workload,
-            row.engine,
-            megabytes(row.bytes),
-            row.gb_per_s,
-            row.lost_records
+            row.workload(),
+            row.engine(),
+            megabytes(row.count("bytes")),
+            row.gb_per_s(),
+            row.count("lost_records")
         ));
         report.rows.push(row);
     }
@@ -326,19 +263,15 @@ fn throughput(
 /// The estimated duration of a run, from earlier runs, if it is too long.
 fn too_long(report: &Report, engine: &str, task: &Task<'_>) -> Option<f64> {
     let same = |row: &&Row| {
-        row.engine == engine
-            && row.workload == task.workload.name()
-            && row.threads == task.threads
-            && row.bytes < task.bytes
+        row.engine() == engine
+            && row.workload() == task.workload.name()
+            && row.threads() == task.threads as u64
+            && row.count("bytes") < task.bytes
     };
-    let before = report.rows.iter().filter(same).max_by_key(|row| row.bytes)?;
-    let seconds = before.seconds_median * megabytes(task.bytes) / megabytes(before.bytes);
+    let before = report.rows.iter().filter(same).max_by_key(|row| row.count("bytes"))?;
+    let before_mb = megabytes(before.count("bytes"));
+    let seconds = before.seconds_median() * megabytes(task.bytes) / before_mb;
     (seconds > RUN_SECONDS_MAX).then_some(seconds)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -349,12 +282,11 @@ fn row(task: &Task<'_>, engine: &str, runs: &[Run]) -> Row {
     let bytes = runs.first().map_or(0, |run| run.bytes);
     let gigabytes = megabytes(bytes) / 1e3;
     let seconds: Vec<f64> = runs.iter().map(|run| run.seconds).collect();
-    let seconds_median = median(seconds.iter().copied()).unwrap_or(0.0);
     let per_gb = |value: fn(&Run) -> Option<f64>| {
         median(runs.iter().filter_map(value)).map(|value| value / gigabytes)
     };
     let names = runs.first().map(|run| &run.stage_s[..]).unwrap_or_default();
-    let stage_s = names
+    let stage_s: Vec<(String, f64)> = names
         .iter()
         .enumerate()
         .filter_map(|(at, (name, _))| {
@@ -362,23 +294,17 @@ fn row(task: &Task<'_>, engine: &str, runs: &[Run]) -> Row {
             Some((name.clone(), median(all)?))
         })
         .collect();
-    Row {
-        workload: task.workload.name().to_owned(),
-        engine: engine.to_owned(),
-        threads: task.threads,
-        asked_bytes: task.bytes,
-        bytes,
-        records: runs.first().map_or(0, |run| run.records),
-        seconds,
-        seconds_median,
-        gb_per_s: if seconds_median > 0.0 { gigabytes / seconds_median } else { 0.0 },
-        cpu_s_per_gb: per_gb(|run| run.cpu_s),
-        joules_per_gb: per_gb(|run| run.joules),
-        peak_rss_mb: runs.iter().filter_map(|run| run.peak_rss_mb).reduce(f64::max),
-        stage_s,
-        lost_records: runs.iter().map(Run::lost).sum(),
-        repeated_records: runs.iter().map(Run::repeated).sum(),
-    }
+    Row::new(task.workload.name(), engine)
+        .with("threads", task.threads)
+        .with("asked_bytes", task.bytes)
+        .with("records", runs.first().map_or(0, |run| run.records))
+        .speed(bytes, &seconds, &["median"])
+        .with("cpu_s_per_gb", per_gb(|run| run.cpu_s))
+        .with("joules_per_gb", per_gb(|run| run.joules))
+        .with("peak_rss_mb", runs.iter().filter_map(|run| run.peak_rss_mb).reduce(f64::max))
+        .with("stage_s", stage_s)
+        .with("lost_records", runs.iter().map(Run::lost).sum::<u64>())
+        .with("repeated_records", runs.iter().map(Run::repeated).sum::<u64>())
 }
 
 /// Latency at shares of the measured throughput.
@@ -392,9 +318,12 @@ fn latency(
 ) -> Result<(), BenchError> {
     let (program, engine) = (&engine.program, engine.name);
     let rows = report.rows.iter();
-    let same = rows.filter(|row| row.workload == workload.name() && row.engine == engine);
-    let Some(best) = same.max_by(|a, b| a.gb_per_s.total_cmp(&b.gb_per_s)) else { return Ok(()) };
-    let (most, threads) = (best.gb_per_s * 1e9, best.threads);
+    let same = rows.filter(|row| row.workload() == workload.name() && row.engine() == engine);
+    let Some(best) = same.max_by(|a, b| a.gb_per_s().total_cmp(&b.gb_per_s())) else {
+        return Ok(());
+    };
+    let most = best.gb_per_s() * 1e9;
+    let threads = usize::try_from(best.threads()).unwrap_or(1);
     for share in SHARES {
         let rate = most * share;
         let amount = Amount::Time(options.latency_time);
@@ -409,7 +338,7 @@ fn latency(
             latency.p99,
             run.lost()
         ));
-        report.latencies.push(Latency {
+        report.extra.latencies.push(Latency {
             workload: workload.name().to_owned(),
             engine: engine.to_owned(),
             share,

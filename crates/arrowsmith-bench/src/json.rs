@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_ipc::writer::StreamWriter;
 
+use crate::BenchError;
 use crate::check::Check;
 use crate::contest::{self, Contestant, Entry, Runner};
 use crate::definition::{Definition, EngineDefinition, PeerKind};
@@ -18,8 +18,7 @@ use crate::input::Input;
 use crate::install::install;
 use crate::peer::Peer;
 use crate::reference::ArrowJson;
-use crate::result::{self, NotMeasured, Report, Row};
-use crate::{BenchError, machine};
+use crate::result::{self, Report};
 
 /// The suffix of an engine that keeps its batches but is otherwise the same.
 const COLLECT: &str = "-collect";
@@ -82,12 +81,10 @@ pub fn run(
         engines: definition.select_engines(&options.engines)?,
         in_process,
         programs: BTreeMap::new(),
-        rows: Vec::new(),
-        not_measured: Vec::new(),
+        report: Report::start(&definition.suite, Some(definition.seed), ()),
     };
     suite.install(&options.peers_dir, progress);
 
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     for workload in &workloads {
         progress(&format!("{}: making the input", workload.name));
         let corpora = options.corpora_dir.as_deref();
@@ -96,22 +93,13 @@ pub fn run(
             None => {
                 let file = workload.corpus.as_ref().map_or("", |corpus| &corpus.file);
                 let reason = format!("the public file {file} is not here");
-                suite.missing("", &workload.name, reason);
+                suite.report.missing("", &workload.name, reason);
             }
         }
     }
-    let Suite { mut rows, not_measured, .. } = suite;
-    result::compare(&mut rows);
-    Ok(Report {
-        suite: definition.suite,
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: started,
-        seed: definition.seed,
-        rows,
-        not_measured,
-    })
+    let mut report = suite.report;
+    result::compare(&mut report.rows);
+    Ok(report)
 }
 
 /// As requested; else one thread, and all of them if there are more.
@@ -132,8 +120,7 @@ struct Suite {
     in_process: Vec<Box<dyn InProcess>>,
     /// The program and first arguments of each peer, or the reason there is none.
     programs: BTreeMap<PeerKind, Result<Vec<PathBuf>, String>>,
-    rows: Vec<Row>,
-    not_measured: Vec<NotMeasured>,
+    report: Report,
 }
 
 impl Suite {
@@ -148,7 +135,7 @@ impl Suite {
                 None => self.in_process(&engine.name).is_none().then(|| NOT_HERE.to_owned()),
             };
             match unusable {
-                Some(reason) => self.missing(&engine.name, "", reason),
+                Some(reason) => self.report.missing(&engine.name, "", reason),
                 None => self.engines.push(engine),
             }
         }
@@ -164,69 +151,29 @@ impl Suite {
         Some((found.as_ref(), keep))
     }
 
-    fn missing(&mut self, engine: &str, workload: &str, reason: String) {
-        let (engine, workload) = (engine.to_owned(), workload.to_owned());
-        let missing = NotMeasured { engine, workload, reason };
-        if !self.not_measured.contains(&missing) {
-            self.not_measured.push(missing);
-        }
-    }
-
     fn measure(&mut self, input: &Input, progress: &mut dyn FnMut(&str)) -> Result<(), BenchError> {
         let expected = reference(input)?;
         let folder = work_folder()?;
         if self.programs.values().any(Result::is_ok) {
             write_input(input, folder.path())?;
         }
-        for threads in self.threads.clone() {
-            let (rows, failures) = self.compete(input, threads, &expected, folder.path(), progress);
-            self.rows.extend(rows);
+        for &threads in &self.threads {
+            let entry = Entry {
+                workload: &input.workload,
+                threads: threads.get(),
+                bytes: input.text.len() as u64,
+                records: expected.rows,
+            };
+            let engines = self.engines.iter().map(|engine| (&*engine.name, engine));
+            let start = |engine| self.start(engine, input, threads, folder.path());
+            let (rows, failures) =
+                contest::run(engines, start, &expected, &entry, self.rounds, progress);
+            self.report.rows.extend(rows);
             for (engine, reason) in failures {
-                self.missing(&engine, &input.workload, reason);
+                self.report.missing(&engine, &input.workload, reason);
             }
         }
         Ok(())
-    }
-
-    /// All engines on one input with one thread count.
-    fn compete(
-        &self,
-        input: &Input,
-        threads: NonZeroUsize,
-        expected: &Check,
-        folder: &Path,
-        progress: &mut dyn FnMut(&str),
-    ) -> (Vec<Row>, Vec<(String, String)>) {
-        let mut contestants = Vec::new();
-        let mut failures = Vec::new();
-        for definition in &self.engines {
-            progress(&format!("{} × {threads}: {}", input.workload, definition.name));
-            let started =
-                self.start(definition, input, threads, folder).and_then(|mut contestant| {
-                    contestant.warm_up(expected)?;
-                    Ok(contestant)
-                });
-            match started {
-                Ok(contestant) => contestants.push(contestant),
-                Err(reason) => failures.push((definition.name.clone(), reason)),
-            }
-        }
-
-        let rounds = usize::try_from(self.rounds).unwrap_or(usize::MAX);
-        let (contestants, left) = contest::compete(contestants, rounds, |round| {
-            progress(&format!("{} × {threads}: round {}", input.workload, round + 1));
-        });
-        failures.extend(left);
-        let position = |row: &Row| self.engines.iter().position(|engine| engine.name == row.engine);
-        let entry = Entry {
-            workload: &input.workload,
-            threads: threads.get(),
-            bytes: input.text.len() as u64,
-            records: expected.rows,
-        };
-        let mut rows: Vec<Row> = contestants.into_iter().filter_map(|c| c.row(&entry)).collect();
-        rows.sort_by_key(position);
-        (rows, failures)
     }
 
     fn start<'a>(

@@ -2,7 +2,7 @@
 //! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
 //! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`,
-//! `rtl`), one way to write results and pages (`result`, `report`). All participants do the same
+//! `rtl`), one report, row and page for all (`result`, `page`). All participants do the same
 //! work on the same bytes in one run, taking turns; the published figures are ratios with their
 //! spread, because absolute figures drift on a shared machine. Our own engines are measured in the
 //! same way as the others. Every result is checked against a reference; a missing measurement is
@@ -22,7 +22,7 @@
 //!     ..Options::default()
 //! };
 //! let report = json::run(&options, Vec::new(), &mut |line| eprintln!("{line}"))?;
-//! assert!(report.rows[0].valid);
+//! assert!(report.rows[0].valid());
 //! let page = arrowsmith_bench::html(&report);
 //! assert!(page.starts_with("<!doctype html>"));
 //! # Ok::<(), arrowsmith_bench::BenchError>(())
@@ -45,6 +45,7 @@ pub mod json;
 pub mod jvm;
 mod machine;
 pub mod objects;
+mod page;
 pub mod parquet;
 mod peer;
 mod reference;
@@ -61,4 +62,4 @@ pub use error::BenchError;
 pub use json::Options;
 pub use reference::ArrowJson;
 pub use report::html;
-pub use result::{FileInfo, Machine, NotMeasured, Report, Row};
+pub use result::{Machine, NotMeasured, Report, Row};

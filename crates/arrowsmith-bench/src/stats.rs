@@ -29,6 +29,23 @@ impl Spread {
     }
 }
 
+/// The quantile of the numbers, interpolated between neighbours; 0 if there are none.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "there are a few numbers"
+)]
+pub(crate) fn percentile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let place = part * last as f64;
+    let below = (place.floor() as usize).min(last);
+    let above = (below + 1).min(last);
+    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,6 +57,14 @@ mod tests {
         assert_eq!(Spread::of(&[3.0, 1.0, 2.0]), Some(Spread { min: 1.0, median: 2.0, max: 3.0 }));
         let even = Spread { min: 1.0, median: 3.0, max: 9.0 };
         assert_eq!(Spread::of(&[9.0, 2.0, 1.0, 4.0]), Some(even));
+    }
+
+    #[test]
+    fn percentiles_are_between_neighbours() {
+        assert!((percentile(&[3.0, 1.0, 2.0], 0.5) - 2.0).abs() < 1e-9);
+        assert!((percentile(&[1.0, 2.0], 0.25) - 1.25).abs() < 1e-9);
+        assert!((percentile(&[7.0], 0.95) - 7.0).abs() < 1e-9);
+        assert!(percentile(&[], 0.5).abs() < 1e-9);
     }
 
     #[test]

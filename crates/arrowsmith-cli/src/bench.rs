@@ -20,7 +20,7 @@ use arrowsmith::options::Format;
 use arrowsmith::parquet::{Columns, StringForm};
 use arrowsmith::{Input, JsonReadOptions, ParquetReadOptions, SharedBytes, json};
 use arrowsmith_bench::parquet::Strings;
-use arrowsmith_bench::{BenchError, InProcess, Options, Prepared, Report, Sink};
+use arrowsmith_bench::{BenchError, InProcess, NotMeasured, Options, Prepared, Report, Row, Sink};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
@@ -84,15 +84,10 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
 fn finish(report: &Report, outputs: &Outputs) -> Outcome {
     write_report(outputs, report, || arrowsmith_bench::html(report))?;
     print_rows(report);
-    match report.rows.iter().find(|row| !row.valid && row.kind == "ours") {
-        Some(row) => Err(Failure::Work(Error::Config(format!(
-            "{} on {}: the result is not the expected one: {}",
-            row.engine,
-            row.workload,
-            row.difference.as_deref().unwrap_or("it was not compared")
-        )))),
-        None => Ok(()),
-    }
+    let ours = report.rows.iter().find(|row| !row.valid() && row.text("kind") == "ours");
+    all_right(ours, |row| {
+        format!("{} on {}: the result is not the expected one", row.engine(), row.workload())
+    })
 }
 
 /// The ingest service of this command, measured as a process from outside.
@@ -128,9 +123,10 @@ fn ingest(args: &IngestBenchArgs) -> Outcome {
     write_report(&args.outputs, &report, page)?;
     let peer = arrowsmith_bench::ingest::REDPANDA_CONNECT;
     let runs = report.rows.iter();
-    let runs = runs.map(|row| (&row.engine, row.lost_records + row.repeated_records));
-    let rates = report.latencies.iter();
-    let rates = rates.map(|one| (&one.engine, one.lost_records + one.repeated_records));
+    let wrong = |row: &Row| row.count("lost_records") + row.count("repeated_records");
+    let runs = runs.map(|row| (row.engine(), wrong(row)));
+    let rates = report.extra.latencies.iter();
+    let rates = rates.map(|one| (&*one.engine, one.lost_records + one.repeated_records));
     match runs.chain(rates).filter(|(engine, wrong)| *engine != peer && *wrong != 0).count() {
         0 => Ok(()),
         count => Err(Failure::Work(Error::Config(format!(
@@ -178,25 +174,36 @@ pub fn write(path: &Path, text: &str) -> Outcome {
 /// The figures for people, on standard error.
 fn print_rows(report: &Report) {
     for row in &report.rows {
-        let ratio = row
-            .vs_fastest_peer
-            .as_ref()
-            .map_or_else(String::new, |ratio| format!(", {:.1} x the fastest peer", ratio.median));
+        let ratio = row.number("vs_fastest_peer.median");
+        let ratio = ratio.map(|ratio| format!(", {ratio:.1} x the fastest peer"));
         eprintln!(
-            "{:<24} {:<24} {:>2} threads {:>8.3} GB/s of {}{ratio}",
-            row.workload,
-            row.engine,
-            row.threads,
-            row.gb_per_s,
-            display(row.bytes),
+            "{:<24} {:<24} {:>2} threads {:>8.3} GB/s of {}{}",
+            row.workload(),
+            row.engine(),
+            row.threads(),
+            row.gb_per_s(),
+            display(row.count("bytes")),
+            ratio.unwrap_or_default()
         );
     }
-    for missing in &report.not_measured {
-        eprintln!(
-            "{:<24} {:<24} not measured: {}",
-            missing.workload, missing.engine, missing.reason
-        );
+    print_missing(&report.not_measured);
+}
+
+/// What was not measured, for people.
+pub fn print_missing(missing: &[NotMeasured]) {
+    for NotMeasured { engine, workload, reason } in missing {
+        eprintln!("{workload:<24} {engine:<24} not measured: {reason}");
     }
+}
+
+/// Fails if one of our results was wrong.
+pub fn all_right(wrong: Option<&Row>, what: impl Fn(&Row) -> String) -> Outcome {
+    let Some(row) = wrong else { return Ok(()) };
+    let reason = match row.text("difference") {
+        "" => String::new(),
+        difference => format!(": {difference}"),
+    };
+    Err(Failure::Work(Error::Config(what(row) + &reason)))
 }
 
 fn failure(error: BenchError) -> Failure {

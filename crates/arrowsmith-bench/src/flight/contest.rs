@@ -9,9 +9,10 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::process::{Place, Process, Usage};
-use super::{IPC_MAPPED, OURS, RAW, Report, Row};
+use super::{IPC_MAPPED, OURS, RAW, Report};
 use crate::check::{Check, Column};
-use crate::stats::Spread;
+use crate::page::maybe;
+use crate::result::Row;
 
 /// A running server or client.
 #[derive(Debug)]
@@ -156,11 +157,7 @@ pub(super) fn run(
         let client = &clients[pair.client];
         let name = server.map_or(IPC_MAPPED, |server| server.name.as_str());
         if let Some(error) = &pair.error {
-            report.add_missing(
-                &format!("{name} with {}", client.name),
-                task.workload,
-                error.clone(),
-            );
+            report.missing(&format!("{name} with {}", client.name), task.workload, &**error);
             continue;
         }
         let row = row(task, pair, server, client);
@@ -222,7 +219,6 @@ fn turn(
 #[expect(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
 fn row(task: &Task<'_>, pair: &Pair, server: Option<&Contestant>, client: &Contestant) -> Row {
     let seconds: Vec<f64> = pair.turns.iter().map(|turn| turn.seconds).collect();
-    let spread = Spread::of(&seconds).unwrap_or(Spread { min: 0.0, median: 0.0, max: 0.0 });
     let usage = |of: fn(&Turn) -> Option<Usage>| -> Option<(f64, f64)> {
         let all: Option<Vec<Usage>> = pair.turns.iter().map(of).collect();
         let all = all.filter(|all| !all.is_empty())?;
@@ -239,70 +235,45 @@ fn row(task: &Task<'_>, pair: &Pair, server: Option<&Contestant>, client: &Conte
     let clients = if client.name == RAW { "cpp" } else { &client.name };
     let versions = server.map(|server| server.version.clone());
     let versions: Vec<String> = versions.into_iter().chain([client.version.clone()]).collect();
-    Row {
-        workload: task.workload.to_owned(),
-        engine: server.map_or(IPC_MAPPED, |server| &server.name).to_owned(),
-        client: clients.to_owned(),
-        version: versions.join(" → "),
-        threads: 1,
-        bytes: task.bytes,
-        records: task.expected.rows,
-        seconds_first: pair.first.unwrap_or(0.0),
-        seconds_median: spread.median,
-        seconds_min: spread.min,
-        seconds_max: spread.max,
-        seconds_p5: percentile(&seconds, 0.05),
-        seconds_p95: percentile(&seconds, 0.95),
-        gb_per_s: if spread.median > 0.0 { task.bytes as f64 / spread.median / 1e9 } else { 0.0 },
-        server_cpu_s: of_server.map(|(cpu, _)| cpu),
-        client_cpu_s: of_client.map(|(cpu, _)| cpu),
-        cpu_share: both
-            .filter(|_| total > 0.0)
-            .map(|cpu| cpu * seconds.len() as f64 / total / cores as f64),
-        peak_rss_mb: of_server.map(|(_, peak)| peak),
-        client_peak_rss_mb: of_client.map(|(_, peak)| peak),
-        network_bytes: network.get(network.len() / 2).copied(),
-        valid: pair.difference.is_none() && !seconds.is_empty(),
-        difference: pair.difference.clone(),
-        seconds,
-    }
-}
-
-/// The quantile of the numbers, interpolated between neighbours.
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "there are a few numbers"
-)]
-pub(super) fn percentile(values: &[f64], part: f64) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let place = part * last as f64;
-    let below = (place.floor() as usize).min(last);
-    let above = (below + 1).min(last);
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
+    let share = |cpu: f64| cpu * seconds.len() as f64 / total / cores as f64;
+    let engine = server.map_or(IPC_MAPPED, |server| &server.name);
+    Row::new(task.workload, engine)
+        .with("client", clients)
+        .with("version", versions.join(" → "))
+        .with("threads", 1)
+        .with("records", task.expected.rows)
+        .with("seconds_first", pair.first.unwrap_or(0.0))
+        .speed(task.bytes, &seconds, &["median", "min", "max", "p5", "p95"])
+        .with("server_cpu_s", of_server.map(|(cpu, _)| cpu))
+        .with("client_cpu_s", of_client.map(|(cpu, _)| cpu))
+        .with("cpu_share", both.filter(|_| total > 0.0).map(share))
+        .with("peak_rss_mb", of_server.map(|(_, peak)| peak))
+        .with("client_peak_rss_mb", of_client.map(|(_, peak)| peak))
+        .with("network_bytes", network.get(network.len() / 2))
+        .with("valid", pair.difference.is_none() && !seconds.is_empty())
+        .with_some("difference", pair.difference.as_ref())
 }
 
 fn line(row: &Row) -> String {
-    let maybe = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}"));
+    let seconds = |name: &str| row.number(name).unwrap_or_default();
+    let cpu = |name: &str| maybe(row.number(name), |v| format!("{v:.2}"));
+    let wrong = row.has("difference").then(|| format!(", WRONG: {}", row.text("difference")));
     format!(
         "{:<12} {:>10} → {:<10} {:>8.3} s ({:.3} to {:.3}), {:>6.3} GB/s, CPU {} s + {} s{}",
-        row.workload,
-        row.engine,
-        row.client,
-        row.seconds_median,
-        row.seconds_p5,
-        row.seconds_p95,
-        row.gb_per_s,
-        maybe(row.server_cpu_s),
-        maybe(row.client_cpu_s),
-        row.difference.as_ref().map_or_else(String::new, |what| format!(", WRONG: {what}"))
+        row.workload(),
+        row.engine(),
+        row.text("client"),
+        row.seconds_median(),
+        seconds("seconds_p5"),
+        seconds("seconds_p95"),
+        row.gb_per_s(),
+        cpu("server_cpu_s"),
+        cpu("client_cpu_s"),
+        wrong.unwrap_or_default()
     )
 }
 
 /// Whether a row is a lower bound rather than a realistic server.
 pub(super) fn is_bound(row: &Row) -> bool {
-    row.engine.starts_with("ipc-")
+    row.engine().starts_with("ipc-")
 }

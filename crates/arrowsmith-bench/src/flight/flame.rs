@@ -6,16 +6,15 @@
 //! are not needed: a timer is enough.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::process::{Command, Stdio};
 
+use maud::{Markup, html};
 use serde::Serialize;
 
 use super::contest::Contestant;
 use super::{IPC_TCP, PARQUET, RAW, Report};
 use crate::install::run;
 use crate::peer::last_line;
-use crate::report::escape;
 
 /// Samples per second.
 const SAMPLES_PER_SECOND: &str = "199";
@@ -61,9 +60,9 @@ pub(super) fn draw(
         };
         progress(&format!("looking at the server {}", server.name));
         match sample(server, client) {
-            Ok(stacks) => report.flames.push(flame(&server.name, &stacks)),
+            Ok(stacks) => report.extra.flames.push(flame(&server.name, &stacks)),
             Err(reason) => {
-                report.add_missing(&format!("{}, flame graph", server.name), PARQUET, reason);
+                report.missing(&format!("{}, flame graph", server.name), PARQUET, reason);
             }
         }
     }
@@ -189,24 +188,21 @@ fn flame(engine: &str, stacks: &Stacks) -> Flame {
         engine: engine.to_owned(),
         samples: root.count,
         top: top.iter().map(|(name, count)| ((*name).to_owned(), part(*count))).collect(),
-        svg: svg(engine, &root),
+        svg: svg(engine, &root).into_string(),
     }
 }
 
-fn svg(engine: &str, root: &Node) -> String {
+fn svg(engine: &str, root: &Node) -> Markup {
     let depth = depth(root, number(root.count)).min(DEPTH_MAX);
     let height = LINE * number(depth as u64 + 1);
-    let mut svg = format!(
-        "<svg class=\"wide flame\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" \
-         aria-label=\"Flame graph of the server {}\">\n",
-        escape(engine)
-    );
-    let mut x = 0.0;
-    for (name, child) in &root.children {
-        x += frame(&mut svg, name, child, (x, 0), number(root.count), height);
+    let mut frames = Vec::new();
+    place(&mut frames, root, (0.0, 0), number(root.count));
+    let label = format!("Flame graph of the server {engine}");
+    html! {
+        svg.wide.flame viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) {
+            @for frame in &frames { (frame.draw(height)) }
+        }
     }
-    svg.push_str("</svg>\n");
-    svg
 }
 
 /// Levels above the root that are wide enough to be drawn.
@@ -215,58 +211,50 @@ fn depth(node: &Node, total: f64) -> usize {
     wide.map(|child| 1 + depth(child, total)).max().unwrap_or(0)
 }
 
-/// Draws a frame and its callees; returns its width.
-fn frame(
-    svg: &mut String,
-    name: &str,
-    node: &Node,
-    at: (f64, usize),
-    total: f64,
-    height: f64,
-) -> f64 {
-    let (x, level) = at;
-    let width = number(node.count) / total * WIDTH;
-    if width < WIDTH_MIN || level >= DEPTH_MAX {
-        return width;
-    }
-    let y = height - LINE * number(level as u64 + 1);
-    // Neighbours differ, and the same function has the same colour everywhere.
-    let hash = name.bytes().fold(5_u32, |h, byte| h.wrapping_mul(33) ^ u32::from(byte));
-    let _ = write!(
-        svg,
-        "<g><title>{} ({:.1} %)</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
-         fill=\"hsl({},70%,{}%)\"/>",
-        escape(name),
-        width / WIDTH * 100.0,
-        (width - 0.3).max(0.3),
-        LINE - 0.6,
-        10 + hash % 45,
-        62 + hash / 64 % 14
-    );
-    let letters = width / 5.6;
-    if letters >= 4.0 {
-        let mut shown = String::new();
-        for character in name.chars() {
-            if number(shown.chars().count() as u64) + 1.0 >= letters {
-                shown.push('…');
-                break;
-            }
-            shown.push(character);
-        }
-        let _ = write!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-            x + 2.0,
-            y + 10.6,
-            escape(&shown)
-        );
-    }
-    svg.push_str("</g>\n");
-    let mut inner = x;
+/// A drawn frame.
+struct Frame<'a> {
+    name: &'a str,
+    x: f64,
+    level: usize,
+    width: f64,
+}
+
+/// Places the callees of a frame, and theirs.
+fn place<'a>(frames: &mut Vec<Frame<'a>>, node: &'a Node, at: (f64, usize), total: f64) {
+    let (mut x, level) = at;
     for (name, child) in &node.children {
-        inner += frame(svg, name, child, (inner, level + 1), total, height);
+        let width = number(child.count) / total * WIDTH;
+        if width >= WIDTH_MIN && level < DEPTH_MAX {
+            frames.push(Frame { name, x, level, width });
+            place(frames, child, (x, level + 1), total);
+        }
+        x += width;
     }
-    width
+}
+
+impl Frame<'_> {
+    fn draw(&self, height: f64) -> Markup {
+        let &Self { name, x, level, width } = self;
+        let y = height - LINE * number(level as u64 + 1);
+        // Neighbours differ, and the same function has the same colour everywhere.
+        let hash = name.bytes().fold(5_u32, |h, byte| h.wrapping_mul(33) ^ u32::from(byte));
+        let fill = format!("hsl({},70%,{}%)", 10 + hash % 45, 62 + hash / 64 % 14);
+        let fits = |letters: usize| number(letters as u64) < width / 5.6;
+        let mut shown: String =
+            name.chars().enumerate().take_while(|(at, _)| fits(at + 1)).map(|(_, c)| c).collect();
+        if shown.len() < name.len() {
+            shown.push('…');
+        }
+        let pixels = |value: f64| format!("{value:.1}");
+        html! {
+            g {
+                title { (name) (format!(" ({:.1} %)", width / WIDTH * 100.0)) }
+                rect x=(pixels(x)) y=(pixels(y)) width=(pixels((width - 0.3).max(0.3)))
+                    height=(pixels(LINE - 0.6)) fill=(fill) {}
+                @if fits(4) { text x=(pixels(x + 2.0)) y=(pixels(y + 10.6)) { (shown) } }
+            }
+        }
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]

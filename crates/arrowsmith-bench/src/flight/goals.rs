@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use super::{IPC_TCP, MEMORY, OURS, PARQUET, Report, Row};
+use super::{IPC_TCP, MEMORY, OURS, PARQUET, Report};
+use crate::result::Row;
 use crate::stats::Spread;
 
 /// One goal.
@@ -24,64 +25,52 @@ pub struct Goal {
 
 /// All goals for which there are figures.
 pub(super) fn of(report: &Report) -> Vec<Goal> {
-    let mut goals = Vec::new();
     // The client that all servers have in common and that is not ours, which favours none. Ours if
     // there is no other.
     let has = |client: &&str| report.row(PARQUET, OURS, client).is_some();
     let client = ["cpp", "rust", "python", "java", OURS].into_iter().find(has).unwrap_or("cpp");
-    let others = ["cpp", "java", "python", "rust"];
-    let rows = |workload: &str| -> Vec<&Row> {
-        let rows = others.iter().filter_map(|server| report.row(workload, server, client));
-        rows.filter(|row| row.valid).collect()
+    let row = |workload: &str, server: &str, client: &str| {
+        report.row(workload, server, client).filter(|row| row.valid())
     };
-    let ours = report.row(PARQUET, OURS, client).filter(|row| row.valid);
-    let best =
-        rows(PARQUET).into_iter().min_by(|a, b| a.seconds_median.total_cmp(&b.seconds_median));
-    if let (Some(ours), Some(best)) = (ours, best) {
-        at_most(&mut goals, "wall time of a query of the Parquet files", ours, best, client, 0.5);
+    // The server with the least of something.
+    let least = |value: &str| {
+        let servers = ["cpp", "java", "python", "rust"].into_iter();
+        let rows = servers.filter_map(|server| row(PARQUET, server, client));
+        let values = rows.filter_map(|row| Some((row, row.number(value)?)));
+        let least = values.filter(|(_, v)| *v > 0.0).min_by(|(_, a), (_, b)| a.total_cmp(b));
+        least.map(|(row, _)| row)
+    };
+    let named = |row: &Row| format!("{}'s server, {client} client", row.engine());
+    let mut goals = Vec::new();
+    let mut judge = |goal: &str, beside: String, measured: Option<f64>, wanted: f64, more: bool| {
+        let Some(measured) = measured else { return };
+        let reached = if more { measured >= wanted } else { measured <= wanted };
+        goals.push(Goal { goal: goal.to_owned(), beside, measured, wanted, reached });
+    };
+    let ours = row(PARQUET, OURS, client);
+    if let (Some(ours), Some(best)) = (ours, least("seconds_median")) {
+        let goal = "wall time of a query of the Parquet files";
+        judge(goal, named(best), ratio(ours, best), 0.5, false);
     }
-    let cpu = |row: &&Row| row.server_cpu_s.is_some_and(|cpu| cpu > 0.0);
-    let least = rows(PARQUET).into_iter().filter(cpu).min_by(|a, b| {
-        let of = |row: &Row| row.server_cpu_s.unwrap_or(f64::MAX);
-        of(a).total_cmp(&of(b))
-    });
-    if let (Some(ours), Some(least)) = (ours, least) {
-        let ratio = ours.server_cpu_s.zip(least.server_cpu_s).map(|(ours, least)| ours / least);
-        if let Some(measured) = ratio {
-            goals.push(Goal {
-                goal: "processor time of the server for it".to_owned(),
-                beside: format!("{}'s server, {client} client", least.engine),
-                measured,
-                wanted: 0.5,
-                reached: measured <= 0.5,
-            });
-        }
+    if let (Some(ours), Some(least)) = (ours, least("server_cpu_s")) {
+        let times = ours.number("server_cpu_s").zip(least.number("server_cpu_s"));
+        let measured = times.map(|(ours, theirs)| ours / theirs);
+        judge("processor time of the server for it", named(least), measured, 0.5, false);
     }
-    let ours = report.row(MEMORY, OURS, client).filter(|row| row.valid);
-    if let (Some(ours), Some(cpp)) = (ours, report.row(MEMORY, "cpp", client))
-        && let Some(ratio) = Spread::of_ratios(&cpp.seconds, &ours.seconds)
-    {
-        goals.push(Goal {
-            goal: "throughput of mapped Arrow files".to_owned(),
-            beside: format!("the C++ server, {client} client"),
-            measured: ratio.median,
-            wanted: 1.3,
-            reached: ratio.median >= 1.3,
-        });
+    let Some(ours) = row(MEMORY, OURS, client) else { return goals };
+    if let Some(cpp) = report.row(MEMORY, "cpp", client) {
+        let beside = format!("the C++ server, {client} client");
+        judge("throughput of mapped Arrow files", beside, ratio(cpp, ours), 1.3, true);
     }
-    if let (Some(ours), Some(raw)) = (ours, report.row(MEMORY, IPC_TCP, "cpp")) {
-        at_most(&mut goals, "time for mapped Arrow files", ours, raw, client, 1.5);
+    if let Some(raw) = report.row(MEMORY, IPC_TCP, "cpp") {
+        let beside = format!("Arrow over TCP without Flight, {client} client");
+        judge("time for mapped Arrow files", beside, ratio(ours, raw), 1.5, false);
     }
     goals
 }
 
-fn at_most(goals: &mut Vec<Goal>, goal: &str, ours: &Row, other: &Row, client: &str, wanted: f64) {
-    if let Some(ratio) = Spread::of_ratios(&ours.seconds, &other.seconds) {
-        let beside = match other.engine.as_str() {
-            IPC_TCP => format!("Arrow over TCP without Flight, {client} client"),
-            engine => format!("{engine}'s server, {client} client"),
-        };
-        let reached = ratio.median <= wanted;
-        goals.push(Goal { goal: goal.to_owned(), beside, measured: ratio.median, wanted, reached });
-    }
+/// How many times as long as another: the median of the rounds.
+fn ratio(row: &Row, other: &Row) -> Option<f64> {
+    let ratios = Spread::of_ratios(&row.numbers("seconds"), &other.numbers("seconds"));
+    ratios.map(|ratios| ratios.median)
 }

@@ -10,7 +10,6 @@
 //!
 //! The product never uses it.
 
-mod bars;
 mod build;
 mod client;
 mod contest;
@@ -25,7 +24,6 @@ mod rows;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
@@ -34,8 +32,7 @@ use self::contest::{Contestant, Pair};
 use self::data::DataSet;
 use self::process::{Namespace, Place};
 use crate::BenchError;
-use crate::machine;
-use crate::result::{Machine, NotMeasured};
+use crate::result::{self, Row};
 
 pub use client::serve_commands;
 pub use flame::Flame;
@@ -120,21 +117,20 @@ impl Options {
     }
 }
 
-/// The results of the suite.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// `flight`.
-    pub suite: String,
-    /// Where it was measured.
-    pub machine: Machine,
-    /// What was measured.
-    pub commit: String,
-    /// The options of the run.
-    pub command: String,
-    /// Seconds since 1970 at the start.
-    pub started_unix_s: u64,
-    /// Seed of the first file; every file has the next.
-    pub seed: u64,
+/// The results of the suite. Rows: the `workload` ([`PARQUET`], [`MEMORY`] or [`ROWS`]), the server
+/// (`engine`), the `client`, what both report about themselves (`version`), parallel streams
+/// (`threads`), `bytes` of the arrays, rows of the table (`records`), `seconds` of every measured
+/// query from before the connection to the last batch, and of the first, which is a warm-up: a JVM
+/// compiles then (`seconds_first`). Per query: processor time, user and system, mean
+/// (`server_cpu_s`, `client_cpu_s`), both as a share of all processors (`cpu_share`), bytes over the
+/// loopback device, headers included, median (`network_bytes`). Highest resident memory in 10^6
+/// bytes, mapped files included (`peak_rss_mb`, `client_peak_rss_mb`). `valid` if rows and totals of
+/// all columns were right, every time.
+pub type Report = result::Report<Extra>;
+
+/// What only this suite has. The seed is that of the first file; every file has the next.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Extra {
     /// Parquet files.
     pub files: u64,
     /// Bytes of all of them.
@@ -143,82 +139,21 @@ pub struct Report {
     pub batch_rows: u64,
     /// Whether all processes kept memory between queries, because there was enough for all.
     pub keep_memory: bool,
-    /// Every server with every client.
-    pub rows: Vec<Row>,
     /// The goals of issue 5, and the results.
     pub goals: Vec<Goal>,
     /// Lines of code.
     pub lines: Vec<Lines>,
     /// The flame graphs of the servers.
     pub flames: Vec<Flame>,
-    /// What was not measured, with the reason.
-    pub not_measured: Vec<NotMeasured>,
-}
-
-/// One server with one client.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Row {
-    /// [`PARQUET`], [`MEMORY`] or [`ROWS`].
-    pub workload: String,
-    /// The server.
-    pub engine: String,
-    /// The client.
-    pub client: String,
-    /// What both report about themselves.
-    pub version: String,
-    /// Parallel streams.
-    pub threads: usize,
-    /// Bytes of the arrays.
-    pub bytes: u64,
-    /// Rows of the table.
-    pub records: u64,
-    /// The first query of this pair, which is a warm-up: a JVM compiles then.
-    pub seconds_first: f64,
-    /// Every measured query, in order: from before the connection to the last batch.
-    pub seconds: Vec<f64>,
-    /// Their median.
-    pub seconds_median: f64,
-    /// The minimum.
-    pub seconds_min: f64,
-    /// The maximum.
-    pub seconds_max: f64,
-    /// The 5th percentile.
-    pub seconds_p5: f64,
-    /// The 95th percentile.
-    pub seconds_p95: f64,
-    /// 10^9 bytes of arrays per second, from the median.
-    pub gb_per_s: f64,
-    /// Processor time of the server for a query, user and system, mean.
-    pub server_cpu_s: Option<f64>,
-    /// Processor time of the client for a query, mean.
-    pub client_cpu_s: Option<f64>,
-    /// Both together, as a share of all processors over the time of the queries.
-    pub cpu_share: Option<f64>,
-    /// Highest resident memory of the server in 10^6 bytes, mapped files included.
-    pub peak_rss_mb: Option<f64>,
-    /// Highest resident memory of the client.
-    pub client_peak_rss_mb: Option<f64>,
-    /// Bytes over the loopback device per query, headers included, median.
-    pub network_bytes: Option<u64>,
-    /// Whether rows and totals of all columns were right, every time.
-    pub valid: bool,
-    /// The error.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<String>,
 }
 
 impl Report {
     /// The row of a pair.
     #[must_use]
     pub fn row(&self, workload: &str, server: &str, client: &str) -> Option<&Row> {
-        let same =
-            |row: &&Row| row.workload == workload && row.engine == server && row.client == client;
-        self.rows.iter().find(same)
-    }
-
-    fn add_missing(&mut self, engine: &str, workload: &str, reason: impl Into<String>) {
-        let (engine, workload) = (engine.to_owned(), workload.to_owned());
-        self.not_measured.push(NotMeasured { engine, workload, reason: reason.into() });
+        let names = (workload, server, client);
+        let mut rows = self.rows.iter();
+        rows.find(|row| (row.workload(), row.engine(), row.text("client")) == names)
     }
 }
 
@@ -236,18 +171,22 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     let files = std::path::absolute(&files).map_err(BenchError::io(&files))?;
     let set =
         data::make(&files, options.size_bytes, options.file_bytes, options.batch_rows, progress)?;
-    let mut report = start(options, &set);
+    let extra = Extra {
+        files: set.files,
+        parquet_bytes: set.parquet_bytes,
+        batch_rows: options.batch_rows,
+        ..Extra::default()
+    };
+    let mut report: Report = result::Report::start("flight", Some(data::SEED), extra);
     // The memory that every client, and every server that has loaded the arrays, would hold in the
     // end.
     let held = set.arrow_bytes * 2 * (options.clients.len() + options.servers.len()) as u64;
-    report.keep_memory = held / 1_000_000 < report.machine.memory_mb;
+    report.extra.keep_memory = held / 1_000_000 < report.machine.memory_mb;
     let mut place =
-        Place { keep_memory: report.keep_memory, namespace: None, folder: peers.clone() };
+        Place { keep_memory: report.extra.keep_memory, namespace: None, folder: peers.clone() };
     match Namespace::make() {
         Ok(namespace) => place.namespace = Some(namespace),
-        Err(reason) => {
-            report.add_missing("network", "", format!("bytes are not counted: {reason}"))
-        }
+        Err(reason) => report.missing("network", "", format!("bytes are not counted: {reason}")),
     }
     let suite = Suite {
         options,
@@ -258,15 +197,15 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     for workload in &options.workloads {
         if workload == ROWS {
             if let Err(reason) = rows::measure(&suite, &peers, &mut report, progress) {
-                report.add_missing("postgresql", ROWS, reason);
+                report.missing("postgresql", ROWS, reason);
             }
         } else {
             suite.flights(workload, &mut report, progress)?;
         }
     }
-    report.goals = goals::of(&report);
-    report.lines = lines::count();
-    report.add_missing("development time (the paper's Figs. 4 and 6)", "", "not recorded");
+    report.extra.goals = goals::of(&report);
+    report.extra.lines = lines::count();
+    report.missing("development time (the paper's Figs. 4 and 6)", "", "not recorded");
     Ok(report)
 }
 
@@ -281,27 +220,6 @@ fn known(options: &Options) -> Result<(), BenchError> {
     check("server", &options.servers, &NAMES)?;
     check("client", &options.clients, &NAMES)?;
     check("workload", &options.workloads, &[PARQUET, MEMORY, ROWS])
-}
-
-fn start(options: &Options, set: &DataSet) -> Report {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Report {
-        suite: "flight".to_owned(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: now.as_secs(),
-        seed: data::SEED,
-        files: set.files,
-        parquet_bytes: set.parquet_bytes,
-        batch_rows: options.batch_rows,
-        keep_memory: false,
-        rows: Vec::new(),
-        goals: Vec::new(),
-        lines: Vec::new(),
-        flames: Vec::new(),
-        not_measured: Vec::new(),
-    }
 }
 
 /// The participants, built.
@@ -326,13 +244,13 @@ fn programs(
         }
         match build::language(name, peers, progress) {
             Ok(programs) => all.push((name, programs)),
-            Err(reason) => report.add_missing(name, "", reason),
+            Err(reason) => report.missing(name, "", reason),
         }
     }
     if options.raw {
         match build::raw(peers, progress) {
             Ok(programs) => all.push((RAW, programs)),
-            Err(reason) => report.add_missing("Arrow without Flight", "", reason),
+            Err(reason) => report.missing("Arrow without Flight", "", reason),
         }
     }
     all
@@ -377,19 +295,19 @@ impl Suite<'_> {
                     let more = ["--transport", transport].map(PathBuf::from);
                     match self.server(engine, programs, memory, &more) {
                         Ok(server) => servers.push(server),
-                        Err(reason) => report.add_missing(engine, workload, reason),
+                        Err(reason) => report.missing(engine, workload, reason),
                     }
                 }
             } else if self.options.servers.iter().any(|one| one == name) {
                 match self.server(name, programs, memory, &[]) {
                     Ok(server) => servers.push(server),
-                    Err(reason) => report.add_missing(name, workload, failed(reason)?),
+                    Err(reason) => report.missing(name, workload, failed(reason)?),
                 }
             }
             if *name == RAW || self.options.clients.iter().any(|one| one == name) {
                 match Contestant::client(self.place, name, &programs.client) {
                     Ok(client) => clients.push(client),
-                    Err(reason) => report.add_missing(name, workload, failed(reason)?),
+                    Err(reason) => report.missing(name, workload, failed(reason)?),
                 }
             }
         }

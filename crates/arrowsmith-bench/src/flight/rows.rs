@@ -88,8 +88,8 @@ pub(super) fn measure(
     };
     contest::run(&task, &mut servers, &mut readers, pairs, report, progress);
     // This is the postmaster's time, without the process that answered.
-    for row in report.rows.iter_mut().filter(|row| row.workload == ROWS) {
-        row.peak_rss_mb = None;
+    for row in report.rows.iter_mut().filter(|row| row.workload() == ROWS) {
+        row.set("peak_rss_mb", None::<f64>);
     }
     Ok(())
 }

@@ -3,68 +3,49 @@
 
 use std::io::BufReader;
 
-use super::contest::percentile;
 use super::*;
 use crate::parquet::data::{Data, Rows};
 
 fn row(workload: &str, engine: &str, client: &str, seconds: [f64; 3]) -> Row {
-    let mut sorted = seconds;
-    sorted.sort_by(f64::total_cmp);
-    Row {
-        workload: workload.into(),
-        engine: engine.into(),
-        client: client.into(),
-        version: "one 1.0 → two 2.0".into(),
-        threads: 1,
-        bytes: 2_000_000_000,
-        records: 10_000_000,
-        seconds_first: 9.0,
-        seconds: seconds.to_vec(),
-        seconds_median: sorted[1],
-        seconds_min: sorted[0],
-        seconds_max: sorted[2],
-        seconds_p5: percentile(&seconds, 0.05),
-        seconds_p95: percentile(&seconds, 0.95),
-        gb_per_s: 2.0 / sorted[1],
-        server_cpu_s: Some(sorted[1] * 0.8),
-        client_cpu_s: Some(0.5),
-        cpu_share: Some(0.77),
-        peak_rss_mb: Some(300.0),
-        client_peak_rss_mb: Some(2_100.0),
-        network_bytes: Some(2_050_000_000),
-        valid: true,
-        difference: None,
-    }
+    let row = Row::new(workload, engine)
+        .with("client", client)
+        .with("version", "one 1.0 → two 2.0")
+        .with("threads", 1)
+        .with("records", 10_000_000)
+        .with("seconds_first", 9.0)
+        .speed(2_000_000_000, &seconds, &["median", "min", "max", "p5", "p95"]);
+    let cpu = row.seconds_median() * 0.8;
+    row.with("server_cpu_s", cpu)
+        .with("client_cpu_s", 0.5)
+        .with("cpu_share", 0.77)
+        .with("peak_rss_mb", 300.0)
+        .with("client_peak_rss_mb", 2_100.0)
+        .with("network_bytes", 2_050_000_000_u64)
+        .with("valid", true)
 }
 
 fn report() -> Report {
-    let mut report = Report {
-        suite: "flight".into(),
-        machine: machine::describe(),
-        commit: "abc".into(),
-        command: "arrowsmith bench flight <x>".into(),
-        started_unix_s: 0,
-        seed: 42,
+    let extra = Extra {
         files: 3,
         parquet_bytes: 48_000_000,
         batch_rows: 65_536,
         keep_memory: true,
-        rows: vec![
-            row(PARQUET, OURS, OURS, [1.0, 1.2, 0.9]),
-            row(PARQUET, OURS, "cpp", [1.0, 1.0, 1.0]),
-            row(PARQUET, "cpp", "cpp", [3.0, 4.0, 2.0]),
-            row(PARQUET, "java", "java", [8.0, 8.0, 8.0]),
-            row(MEMORY, OURS, "cpp", [0.5, 0.5, 0.5]),
-            row(MEMORY, "cpp", "cpp", [0.6, 0.6, 0.6]),
-            row(MEMORY, IPC_TCP, "cpp", [0.4, 0.4, 0.4]),
-            row(ROWS, "postgresql", "psycopg", [20.0, 20.0, 20.0]),
-        ],
-        goals: Vec::new(),
         lines: lines::count(),
-        flames: Vec::new(),
-        not_measured: Vec::new(),
+        ..Extra::default()
     };
-    report.add_missing("rust", "", "no <compiler>");
+    let mut report: Report = result::Report::start("flight", Some(42), extra);
+    report.command = "arrowsmith bench flight <x>".into();
+    report.rows = vec![
+        row(PARQUET, OURS, OURS, [1.0, 1.2, 0.9]),
+        row(PARQUET, OURS, "cpp", [1.0, 1.0, 1.0]),
+        row(PARQUET, "cpp", "cpp", [3.0, 4.0, 2.0]),
+        row(PARQUET, "java", "java", [8.0, 8.0, 8.0]),
+        row(MEMORY, OURS, "cpp", [0.5, 0.5, 0.5]),
+        row(MEMORY, "cpp", "cpp", [0.6, 0.6, 0.6]),
+        row(MEMORY, IPC_TCP, "cpp", [0.4, 0.4, 0.4]),
+        row(ROWS, "postgresql", "psycopg", [20.0, 20.0, 20.0]),
+    ];
+    report.missing("rust", "", "no <compiler>");
     report
 }
 
@@ -84,24 +65,16 @@ fn goals_are_judged_round_by_round() {
 fn a_wrong_result_is_nobodys_goal() {
     let mut report = report();
     for row in &mut report.rows {
-        row.valid = row.engine != "cpp" && row.engine != "java";
+        row.set("valid", row.engine() != "cpp" && row.engine() != "java");
     }
     let goals = goals::of(&report);
     assert!(goals.iter().all(|goal| goal.goal.contains("mapped")), "{goals:?}");
 }
 
 #[test]
-fn percentiles_lie_between_neighbours() {
-    assert!((percentile(&[3.0, 1.0, 2.0], 0.5) - 2.0).abs() < 1e-9);
-    assert!((percentile(&[1.0, 2.0], 0.25) - 1.25).abs() < 1e-9);
-    assert!((percentile(&[7.0], 0.95) - 7.0).abs() < 1e-9);
-    assert!(percentile(&[], 0.5).abs() < 1e-9);
-}
-
-#[test]
 fn the_page_shows_what_was_measured_and_nothing_from_elsewhere() {
     let mut report = report();
-    report.goals = goals::of(&report);
+    report.extra.goals = goals::of(&report);
     let page = html(&report);
     for part in [
         "as in Fig. 3",

@@ -23,40 +23,32 @@ fn report() -> Report {
     let task = Task { workload: Workload::Trip, source: &source, threads: 2, bytes: 1 << 20 };
     let row = row(&task, "cpu", &[run_of(1.0, 11), run_of(4.0, 8), run_of(2.0, 12)]);
     let ms = LatencyMs { count: 5, p50: 1.5, p90: 2.5, p99: 3.5, p999: 4.5, max: 5.5 };
-    Report {
-        suite: "ingest".to_owned(),
-        machine: machine::describe(),
-        commit: "abc".to_owned(),
-        command: "arrowsmith bench ingest <x>".to_owned(),
-        started_unix_s: 0,
-        seed: SEED,
-        folder: "somewhere".into(),
-        latencies: vec![Latency {
-            workload: "trip".to_owned(),
-            engine: "cpu".to_owned(),
-            share: 0.5,
-            bytes_per_s: 5e8,
-            latency: ms,
-            lost_records: 0,
-            repeated_records: 0,
-        }],
-        rows: vec![row],
-        not_measured: Vec::new(),
-    }
+    let latency = Latency {
+        workload: "trip".to_owned(),
+        engine: "cpu".to_owned(),
+        share: 0.5,
+        bytes_per_s: 5e8,
+        latency: ms,
+        lost_records: 0,
+        repeated_records: 0,
+    };
+    let extra = Extra { folder: "somewhere".into(), latencies: vec![latency] };
+    let mut report: Report = result::Report::start("ingest", Some(SEED), extra);
+    report.command = "arrowsmith bench ingest <x>".to_owned();
+    report.rows.push(row);
+    report
 }
 
 #[test]
 fn a_row_has_the_medians_and_every_loss() {
     let report = report();
     let row = &report.rows[0];
-    assert_eq!((row.seconds_median, row.gb_per_s), (2.0, 1.0));
+    assert_eq!((row.seconds_median(), row.gb_per_s()), (2.0, 1.0));
     // Duplicates do not make up for losses.
-    assert_eq!((row.lost_records, row.repeated_records), (3, 1));
-    assert_eq!(
-        (row.cpu_s_per_gb, row.joules_per_gb, row.peak_rss_mb),
-        (Some(2.0), None, Some(40.0))
-    );
-    assert_eq!(row.stage_s, [("parse".to_owned(), 2.0), ("publish".to_owned(), 1.0)]);
+    assert_eq!((row.count("lost_records"), row.count("repeated_records")), (3, 1));
+    let figures = ["cpu_s_per_gb", "joules_per_gb", "peak_rss_mb"].map(|name| row.number(name));
+    assert_eq!(figures, [Some(2.0), None, Some(40.0)]);
+    assert_eq!(page::stages_of(row), [("parse", 2.0), ("publish", 1.0)]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use arrow_schema::SchemaRef;
 
 use super::*;
 use crate::engine::{Prepared, Sink};
+use crate::{NotMeasured, Row};
 
 fn options(workloads: &[&str], engines: &[&str]) -> Options {
     Options {
@@ -69,10 +70,11 @@ fn every_generated_workload_runs_on_the_reference_engine() {
     let generated = definition.workloads.iter().filter(|w| w.generator.is_some()).count();
     assert_eq!(report.rows.len(), 2 * generated);
     for row in &report.rows {
-        assert!(row.valid && row.bytes >= 20_000 && row.records > 0, "{row:?}");
-        assert_eq!(row.seconds.len(), 2);
-        assert!(row.seconds_min <= row.seconds_median && row.seconds_median <= row.seconds_max);
-        assert_eq!(row.vs_fastest_peer.as_ref().unwrap().engine, "arrow-json");
+        assert!(row.valid() && row.count("bytes") >= 20_000 && row.count("records") > 0, "{row:?}");
+        assert_eq!(row.numbers("seconds").len(), 2);
+        assert!(row.number("seconds_min") <= row.number("seconds_median"));
+        assert!(row.number("seconds_median") <= row.number("seconds_max"));
+        assert_eq!(row.text("vs_fastest_peer.engine"), "arrow-json");
     }
     // The public files are missing, and the report says so.
     let missing: Vec<&str> = report.not_measured.iter().map(|m| &m.workload[..]).collect();
@@ -84,19 +86,19 @@ fn every_generated_workload_runs_on_the_reference_engine() {
 fn our_engine_serves_both_of_its_names() {
     let asked = options(&["trip"], &["arrowsmith-cpu", "arrowsmith-cpu-collect", "arrow-json"]);
     let report = run(&asked, vec![Box::new(Ours { wrong: false })], &mut |_| ()).unwrap();
-    let engines: Vec<&str> = report.rows.iter().map(|row| &row.engine[..]).collect();
+    let engines: Vec<&str> = report.rows.iter().map(Row::engine).collect();
     assert_eq!(engines, ["arrowsmith-cpu", "arrowsmith-cpu-collect", "arrow-json"]);
-    assert!(report.rows.iter().all(|row| row.valid));
-    assert_eq!(report.rows[0].version, "0.0 test");
-    assert_eq!(report.rows[0].kind, "ours");
+    assert!(report.rows.iter().all(Row::valid));
+    assert_eq!(report.rows[0].text("version"), "0.0 test");
+    assert_eq!(report.rows[0].text("kind"), "ours");
 }
 
 #[test]
 fn a_wrong_result_is_marked_and_is_nobodys_rival() {
     let asked = options(&["trip"], &["arrowsmith-cpu", "arrow-json"]);
     let report = run(&asked, vec![Box::new(Ours { wrong: true })], &mut |_| ()).unwrap();
-    assert!(!report.rows[0].valid);
-    assert!(report.rows[0].difference.as_ref().unwrap().contains(" rows instead of "));
+    assert!(!report.rows[0].valid());
+    assert!(report.rows[0].text("difference").contains(" rows instead of "));
 }
 
 #[test]

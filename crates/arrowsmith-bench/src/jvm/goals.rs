@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use super::{Report, Row};
+use super::{Report, Row, is_machine, transfer_gb_per_s};
 
 /// A goal, and its result on one JDK with one number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,9 +14,9 @@ pub struct Goal {
     /// The numerator and the denominator.
     pub what: String,
     /// Version of the JDK.
-    pub jdk: u32,
+    pub jdk: u64,
     /// Threads.
-    pub threads: u32,
+    pub threads: u64,
     /// The required ratio.
     pub wanted: f64,
     /// The measured ratio.
@@ -95,25 +95,25 @@ pub(super) fn goals(report: &Report) -> Vec<Goal> {
     let mut goals = Vec::new();
     for rule in &RULES {
         let of = |name: &str| {
-            let rows = report.rows.iter().filter(|row| row.workload == rule.workload && row.valid);
-            rows.filter(|row| row.engine == name).collect::<Vec<&Row>>()
+            let rows =
+                report.rows.iter().filter(|row| row.workload() == rule.workload && row.valid());
+            rows.filter(|row| row.engine() == name).collect::<Vec<&Row>>()
         };
         for ours in of(rule.ours) {
-            let others =
-                rule.others.iter().flat_map(|name| of(name)).filter(|row| {
-                    row.threads == ours.threads && (row.jdk == ours.jdk || rule.any_jdk)
-                });
-            let best =
-                others.max_by(|a, b| a.transfer_gb_per_s().total_cmp(&b.transfer_gb_per_s()));
-            let Some(best) = best.filter(|best| best.transfer_gb_per_s() > 0.0) else { continue };
+            let others = rule.others.iter().flat_map(|name| of(name)).filter(|row| {
+                row.threads() == ours.threads()
+                    && (row.count("jdk") == ours.count("jdk") || rule.any_jdk)
+            });
+            let best = others.max_by(|a, b| transfer_gb_per_s(a).total_cmp(&transfer_gb_per_s(b)));
+            let Some(best) = best.filter(|best| transfer_gb_per_s(best) > 0.0) else { continue };
             // Copying is measured in the same rounds, so that the ratio of every round is known.
-            let copied = ours.vs_copy.filter(|_| best.is_machine());
-            let found = copied.unwrap_or(ours.transfer_gb_per_s() / best.transfer_gb_per_s());
+            let copied = ours.number("vs_copy").filter(|_| is_machine(best));
+            let found = copied.unwrap_or(transfer_gb_per_s(ours) / transfer_gb_per_s(best));
             goals.push(Goal {
                 workload: rule.workload.to_owned(),
                 what: rule.what.to_owned(),
-                jdk: ours.jdk,
-                threads: ours.threads,
+                jdk: ours.count("jdk"),
+                threads: ours.threads(),
                 wanted: rule.wanted,
                 found,
                 met: found >= rule.wanted,

@@ -10,7 +10,7 @@ use arrowsmith_jvm::{Jdk, Libraries};
 use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 use serde::Deserialize;
 
-use super::{Options, Report, Row, SEED};
+use super::{Options, Report, Row, SEED, handed_over};
 use crate::peer::last_line;
 
 const PEER: &str = include_str!("../../embedded/peers/jvm/JsonPeer.java");
@@ -39,14 +39,14 @@ pub(super) fn run(
     let folder = options.peers_dir.join("jvm/json");
     let file = match input(&folder, options.size_bytes / 2) {
         Ok(file) => file,
-        Err(reason) => return report.add_missing("", "json", &reason),
+        Err(reason) => return report.missing("", "json", reason),
     };
     let Some(first) = jdks.first() else { return };
     let threads = options.threads.iter().max().copied().unwrap_or(1);
     let figures = [threads, options.rounds.min(5), 2].map(|number| number.to_string());
     let classes = match compile(&folder, first, libraries) {
         Ok(classes) => classes,
-        Err(reason) => return report.add_missing("json-arrowsmith, json-jackson", "json", &reason),
+        Err(reason) => return report.missing("json-arrowsmith, json-jackson", "json", reason),
     };
     for jdk in jdks {
         progress(&format!("json, JDK {}", jdk.feature));
@@ -63,7 +63,7 @@ pub(super) fn run(
             Ok(found) => add(report, jdk, &found),
             Err(reason) => {
                 let engine = format!("json-arrowsmith, json-jackson (JDK {})", jdk.feature);
-                report.add_missing(&engine, "json", &reason);
+                report.missing(&engine, "json", reason);
             }
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn run(
     });
     match spark {
         Ok(found) => add(report, first, &found),
-        Err(reason) => report.add_missing("json-spark", "json", &reason),
+        Err(reason) => report.missing("json-spark", "json", reason),
     }
 }
 
@@ -145,26 +145,17 @@ fn answers(command: &mut Command) -> Result<Vec<Answer>, String> {
 
 fn add(report: &mut Report, jdk: &Jdk, answers: &[Answer]) {
     for answer in answers {
-        let row = Row {
-            workload: "json".to_owned(),
-            x: 0,
-            engine: answer.approach.clone(),
-            jdk: jdk.feature,
-            version: jdk.feature.to_string(),
-            collector: String::new(),
-            threads: answer.threads,
-            objects: answer.rows,
-            bytes: answer.bytes,
-            seconds: answer.seconds.clone(),
-            seconds_median: 0.0,
-            seconds_min: 0.0,
-            gb_per_s: 0.0,
-            handed_seconds: Vec::new(),
-            handed_gb_per_s: None,
-            vs_copy: None,
-            vs_read: None,
-            valid: answer.valid,
-        };
-        report.rows.push(row.finish());
+        let row = Row::new("json", &answer.approach)
+            .with("x", 0)
+            .with("jdk", jdk.feature)
+            .with("version", jdk.feature.to_string())
+            .with("collector", "")
+            .with("threads", answer.threads)
+            .with("objects", answer.rows)
+            .with("vs_copy", None::<f64>)
+            .with("vs_read", None::<f64>)
+            .with("valid", answer.valid)
+            .speed(answer.bytes, &answer.seconds, &["median", "min"]);
+        report.rows.push(handed_over(row, answer.bytes, &[]));
     }
 }

@@ -12,7 +12,6 @@ mod page;
 mod plan;
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrowsmith_jvm::{
     APPROACHES, Jdk, Libraries, Mode, Outcome, Project, RunOptions, SingleOptions,
@@ -23,8 +22,7 @@ pub use self::goals::Goal;
 pub use self::page::html;
 use self::plan::{Figure, Point};
 use crate::error::BenchError;
-use crate::machine;
-use crate::result::{Machine, NotMeasured};
+use crate::result::{self, Row, gb_per_s};
 use crate::stats::Spread;
 
 /// Seed of all random data.
@@ -86,69 +84,21 @@ impl Options {
     }
 }
 
-/// The results of the suite.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// `jvm`.
-    pub suite: String,
-    /// Where it was measured.
-    pub machine: Machine,
-    /// What was measured.
-    pub commit: String,
-    /// The options of the run.
-    pub command: String,
-    /// Seconds since 1970 at the start.
-    pub started_unix_s: u64,
-    /// Seed of the random data.
-    pub seed: u64,
-    /// The measurements.
-    pub rows: Vec<Row>,
-    /// Missing measurements, with the reason.
-    pub not_measured: Vec<NotMeasured>,
+/// The results of the suite. Rows: the figure (`workload`) and the position on its x axis (`x`:
+/// primitives, elements, depth), the approach (`engine`; `copy-bandwidth` and `read-bandwidth` are
+/// the machine's limits), version of the `jdk`, `version` of the VM and its `collector`, `threads`,
+/// `objects` transferred and `bytes` of their primitives, `seconds` of every round, and
+/// `handed_seconds` of the rounds in which native code did not read the data (none if it reads the
+/// heap itself, and for single objects) with `handed_gb_per_s`, the throughput of the transfer
+/// relative to copying, round by round (`vs_copy`) and of all relative to reading (`vs_read`), and
+/// whether every sum was right (`valid`).
+pub type Report = result::Report<Extra>;
+
+/// What only this suite has.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Extra {
     /// The goals, and whether they are reached.
     pub goals: Vec<Goal>,
-}
-
-/// One point of a figure, JDK, approach and number of threads.
-#[derive(Debug, Clone, Serialize)]
-pub struct Row {
-    /// The figure.
-    pub workload: String,
-    /// The position on its x axis: primitives, elements, depth.
-    pub x: u64,
-    /// The approach; `copy-bandwidth` and `read-bandwidth` are the machine's limits.
-    pub engine: String,
-    /// Version of the JDK.
-    pub jdk: u32,
-    /// Version of the VM.
-    pub version: String,
-    /// Its collector.
-    pub collector: String,
-    /// Threads.
-    pub threads: u32,
-    /// Objects transferred.
-    pub objects: u64,
-    /// Bytes of their primitives.
-    pub bytes: u64,
-    /// Time of every round.
-    pub seconds: Vec<f64>,
-    /// Its median.
-    pub seconds_median: f64,
-    /// Its minimum.
-    pub seconds_min: f64,
-    /// 10^9 bytes of primitives per second, from the median.
-    pub gb_per_s: f64,
-    /// Time of every round in which native code did not read the data; empty if it reads the heap
-    /// itself, and for single objects.
-    pub handed_seconds: Vec<f64>,
-    /// 10^9 bytes of primitives per second transferred, from its median.
-    pub handed_gb_per_s: Option<f64>,
-    /// Throughput of the transfer relative to copying, round by round; `None` for single objects.
-    pub vs_copy: Option<f64>,
-    /// Throughput relative to reading.
-    pub vs_read: Option<f64>,
-    /// Whether every sum was right.
-    pub valid: bool,
 }
 
 /// Runs the suite.
@@ -174,23 +124,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         let message = "none of the requested JDKs was found; set JAVA_HOME".to_owned();
         return Err(BenchError::Service { message });
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut report = Report {
-        suite: "jvm".to_owned(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: now.as_secs(),
-        seed: SEED,
-        rows: Vec::new(),
-        not_measured: Vec::new(),
-        goals: Vec::new(),
-    };
+    let mut report: Report = result::Report::start("jvm", Some(SEED), Extra::default());
     progress("fetching libraries");
     let libraries = match Libraries::install(&options.peers_dir.join("jvm/libraries"), first) {
         Ok(libraries) => libraries,
         Err(error) => {
-            report.add_missing("kryo, protobuf, arrow-java, columns, JMH", "", &error.to_string());
+            report.missing("kryo, protobuf, arrow-java, columns, JMH", "", error.to_string());
             Libraries::default()
         }
     };
@@ -203,21 +142,8 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     if options.figures.is_empty() || options.figures.iter().any(|name| name == "json") {
         json::run(options, &jdks, &libraries, &mut report, progress);
     }
-    report.goals = goals::goals(&report);
+    report.extra.goals = goals::goals(&report);
     Ok(report)
-}
-
-impl Report {
-    /// Records a missing measurement, once.
-    fn add_missing(&mut self, engine: &str, workload: &str, reason: &str) {
-        let same = |other: &NotMeasured| {
-            other.engine == engine && other.workload == workload && other.reason == reason
-        };
-        if !self.not_measured.iter().any(same) {
-            let (engine, workload) = (engine.to_owned(), workload.to_owned());
-            self.not_measured.push(NotMeasured { engine, workload, reason: reason.to_owned() });
-        }
-    }
 }
 
 struct Suite<'a> {
@@ -255,11 +181,8 @@ impl Suite<'_> {
             };
             if let Err(error) = result {
                 let what = format!("JDK {}", jdk.feature);
-                report.add_missing(
-                    &what,
-                    &format!("{} at {}", self.figure.name, point.x),
-                    &error.to_string(),
-                );
+                let at = format!("{} at {}", self.figure.name, point.x);
+                report.missing(&what, &at, error.to_string());
             }
         }
         Ok(())
@@ -310,16 +233,10 @@ impl Suite<'_> {
                 if one.handed_seconds.is_empty() { &one.seconds } else { &one.handed_seconds };
             let copy = ratio_to("copy-bandwidth", handed);
             let read = ratio_to("read-bandwidth", &one.seconds);
-            let row = Row {
-                vs_copy: copy,
-                vs_read: read,
-                valid: one.valid,
-                threads: one.threads,
-                bytes: one.bytes,
-                handed_seconds: one.handed_seconds.clone(),
-                ..self.row(&outcome, jdk, point, &one.approach, one.seconds.clone())
-            };
-            report.rows.push(row.finish());
+            let row = self.row(&outcome, jdk, point, &one.approach, one.bytes, &one.seconds);
+            let row = row.with("vs_copy", copy).with("vs_read", read).with("valid", one.valid);
+            let row = row.with("threads", one.threads);
+            report.rows.push(handed_over(row, one.bytes, &one.handed_seconds));
         }
         Ok(())
     }
@@ -353,8 +270,9 @@ impl Suite<'_> {
         };
         for (approach, seconds) in built.single(jdk, &options)? {
             let valid = outcome.measured.iter().any(|one| one.approach == approach && one.valid);
-            let row = Row { valid, ..self.row(&outcome, jdk, point, &approach, seconds) };
-            report.rows.push(row.finish());
+            let bytes = outcome.payload_bytes;
+            let row = self.row(&outcome, jdk, point, &approach, bytes, &seconds);
+            report.rows.push(handed_over(row.with("valid", valid), bytes, &[]));
         }
         Ok(())
     }
@@ -362,11 +280,8 @@ impl Suite<'_> {
     fn note(&self, outcome: &Outcome, jdk: &Jdk, report: &mut Report) {
         for one in &outcome.not_run {
             let engine = format!("{} (JDK {})", one.approach, jdk.feature);
-            report.add_missing(
-                &engine,
-                if one.failed { &self.figure.name } else { "" },
-                &one.reason,
-            );
+            let workload = if one.failed { &*self.figure.name } else { "" };
+            report.missing(&engine, workload, &*one.reason);
         }
     }
 
@@ -376,56 +291,36 @@ impl Suite<'_> {
         jdk: &Jdk,
         point: &Point,
         approach: &str,
-        seconds: Vec<f64>,
+        bytes: u64,
+        seconds: &[f64],
     ) -> Row {
-        Row {
-            workload: self.figure.name.clone(),
-            x: point.x,
-            engine: approach.to_owned(),
-            jdk: jdk.feature,
-            version: outcome.java.clone(),
-            collector: outcome.collector.clone(),
-            threads: 1,
-            objects: outcome.objects,
-            bytes: outcome.payload_bytes,
-            seconds,
-            seconds_median: 0.0,
-            seconds_min: 0.0,
-            gb_per_s: 0.0,
-            handed_seconds: Vec::new(),
-            handed_gb_per_s: None,
-            vs_copy: None,
-            vs_read: None,
-            valid: false,
-        }
+        Row::new(&self.figure.name, approach)
+            .with("x", point.x)
+            .with("jdk", jdk.feature)
+            .with("version", &outcome.java)
+            .with("collector", &outcome.collector)
+            .with("threads", 1)
+            .with("objects", outcome.objects)
+            .with("vs_copy", None::<f64>)
+            .with("vs_read", None::<f64>)
+            .speed(bytes, seconds, &["median", "min"])
     }
 }
 
-impl Row {
-    /// With the values derived from its times.
-    fn finish(mut self) -> Self {
-        if let Some(spread) = Spread::of(&self.seconds) {
-            self.seconds_median = spread.median;
-            self.seconds_min = spread.min;
-            if spread.median > 0.0 {
-                self.gb_per_s = number(self.bytes) / spread.median / 1e9;
-            }
-        }
-        self.handed_gb_per_s = Spread::of(&self.handed_seconds)
-            .filter(|spread| spread.median > 0.0)
-            .map(|spread| number(self.bytes) / spread.median / 1e9);
-        self
-    }
+/// Adds the times of the transfer alone.
+fn handed_over(row: Row, bytes: u64, seconds: &[f64]) -> Row {
+    let row = row.with("handed_seconds", seconds);
+    row.with("handed_gb_per_s", gb_per_s(bytes, seconds))
+}
 
-    /// Throughput of the transfer, without reading; if there is no transfer, with reading.
-    fn transfer_gb_per_s(&self) -> f64 {
-        self.handed_gb_per_s.unwrap_or(self.gb_per_s)
-    }
+/// Throughput of the transfer, without reading; if there is no transfer, with reading.
+fn transfer_gb_per_s(row: &Row) -> f64 {
+    row.number("handed_gb_per_s").unwrap_or(row.gb_per_s())
+}
 
-    /// Whether it is one of the machine's limits.
-    fn is_machine(&self) -> bool {
-        self.engine.ends_with("-bandwidth")
-    }
+/// Whether it is one of the machine's limits.
+fn is_machine(row: &Row) -> bool {
+    row.engine().ends_with("-bandwidth")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]

@@ -2,10 +2,13 @@
 //! The page of the suite `jvm`: the paper's figures and its Table 2, tables of all figures,
 //! machine, method.
 
-use std::fmt::Write;
+use maud::{Markup, PreEscaped, html};
 
-use super::{Goal, Report, Row};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, text_table};
+use super::{Goal, Report, Row, is_machine, transfer_gb_per_s};
+use crate::page::{
+    self, Cell, Chart, Form, Series, distinct, legend, maybe, number, part, plural, row_table,
+    section, text_table, times,
+};
 
 /// Captions of the paper's figures.
 const TITLES: [(&str, &str, &str); 9] = [
@@ -23,295 +26,209 @@ const TITLES: [(&str, &str, &str); 9] = [
 /// Makes one self-contained page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let day = date(report.started_unix_s);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>JVM, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>From JVM objects to native memory</h1>\n\
-         <p class=\"sub\">Can the JVM saturate the hardware? · {day} · commit {}</p>\n</header>\n",
-        escape(&report.commit)
-    );
-    page.push_str(&best(report));
-    page.push_str(&figures(report));
-    page.push_str(&json(report));
-    page.push_str(&details(report));
-    page.push_str(&method(report));
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
-}
-
-fn different<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    values.for_each(|value| {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    });
-    all
+    let body = html! {
+        (best(report)) (figures(report)) (json(report)) (details(report)) (method(report))
+    };
+    let title = "From JVM objects to native memory";
+    page::page(report, title, "Can the JVM saturate the hardware?", body)
 }
 
 /// The display name of an approach.
-fn display_name(engine: &str) -> String {
+fn display_name(engine: &str) -> &str {
     match engine {
-        "columns" => "arrowsmith columns".to_owned(),
-        "json-arrowsmith" => "arrowsmith".to_owned(),
-        other => other.to_owned(),
+        "columns" => "arrowsmith columns",
+        "json-arrowsmith" => "arrowsmith",
+        other => other,
     }
 }
 
 fn engines(report: &Report) -> Vec<&str> {
-    let mut all = different(
-        report.rows.iter().filter(|row| row.workload.starts_with("fig")).map(|row| &row.engine[..]),
-    );
+    let rows = report.rows.iter().filter(|row| row.workload().starts_with("fig"));
+    let mut all = distinct(rows.map(Row::engine));
     all.sort_by_key(|engine| *engine != "columns");
     all
 }
 
-/// The paper's Table 2: the best throughput of each approach, next to the machine's own.
-fn best(report: &Report) -> String {
-    let mut text = String::from(
-        "<section>\n<h2>Maximum throughput (the paper's Table 2)</h2>\n<p>GB/s of primitives transferred, and \
-         the threads; in per cent of the machine's copy bandwidth in the same rounds and with as many threads. After the slash, \
-         with the time in which native code reads all of it, as in the paper; of direct access that is all there \
-         is to measure.</p>\n",
-    );
-    for jdk in different(report.rows.iter().map(|row| row.jdk)) {
-        let mut rows = Vec::new();
-        for engine in engines(report) {
-            let mut cells = vec![display_name(engine)];
-            for size in ["fig-4-small", "fig-4-medium", "fig-4-large"] {
-                let of = report.rows.iter().filter(|row| {
-                    row.workload == size && row.jdk == jdk && row.engine == engine && row.valid
-                });
-                // The first of equals: fewer threads.
-                let top =
-                    of.rev().max_by(|a, b| a.transfer_gb_per_s().total_cmp(&b.transfer_gb_per_s()));
-                cells.push(top.map_or_else(
-                    || "–".to_owned(),
-                    |row| {
-                        let share = row
-                            .vs_copy
-                            .map_or_else(String::new, |share| format!(", {:.0} %", share * 100.0));
-                        let (handed, read) =
-                            (number(row.transfer_gb_per_s()), number(row.gb_per_s));
-                        format!("{handed} ({}){share} / {read}", row.threads)
-                    },
-                ));
-            }
-            if cells[1..].iter().any(|cell| cell != "–") {
-                rows.push(cells);
-            }
-        }
-        if !rows.is_empty() {
-            let _ = writeln!(text, "<h3>JDK {jdk}</h3>");
-            text.push_str(&text_table(&["Approach", "Small", "Medium", "Large"], rows.into_iter()));
-        }
-    }
-    text.push_str("</section>\n");
-    text
+fn jdks<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<u64> {
+    distinct(rows.into_iter().map(|row| row.count("jdk")))
 }
 
-fn figures(report: &Report) -> String {
-    let engines = engines(report);
-    let names: Vec<String> = engines.iter().map(|engine| display_name(engine)).collect();
-    let mut text = String::from("<section>\n<h2>The paper's figures</h2>\n");
-    text.push_str(&legend(names.iter().map(String::as_str).enumerate()));
-    for (figure, title, x_label) in TITLES {
-        let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload == figure).collect();
-        if rows.is_empty() {
-            continue;
+/// The paper's Table 2: the best throughput of each approach, next to the machine's own.
+fn best(report: &Report) -> Markup {
+    let cell = |size: &str, jdk: u64, engine: &str| {
+        let of = report.rows.iter().filter(|row| {
+            (row.workload(), row.count("jdk"), row.engine()) == (size, jdk, engine) && row.valid()
+        });
+        // The first of equals: fewer threads.
+        let top = of.rev().max_by(|a, b| transfer_gb_per_s(a).total_cmp(&transfer_gb_per_s(b)));
+        maybe(top, |row| {
+            let share = row.number("vs_copy").map(|share| format!(", {:.0} %", share * 100.0));
+            let (handed, read) = (number(transfer_gb_per_s(row)), number(row.gb_per_s()));
+            format!("{handed} ({}){} / {read}", row.threads(), share.unwrap_or_default())
+        })
+    };
+    let table = |jdk: u64| {
+        let lines = engines(report).into_iter().map(|engine| {
+            let sizes = ["fig-4-small", "fig-4-medium", "fig-4-large"];
+            let cells = sizes.map(|size| cell(size, jdk, engine));
+            [vec![display_name(engine).to_owned()], cells.into()].concat()
+        });
+        let lines: Vec<Vec<String>> =
+            lines.filter(|cells| cells[1..].iter().any(|cell| cell != "–")).collect();
+        html! {
+            @if !lines.is_empty() {
+                (part(format!("JDK {jdk}"), "",
+                    text_table(&["Approach", "Small", "Medium", "Large"], lines)))
+            }
         }
-        let _ = writeln!(
-            text,
-            "<h3>{}</h3>\n{}<div class=\"panels\">",
-            escape(title),
-            goals(report, figure)
-        );
-        let by_threads = x_label == "threads";
-        let one = rows.iter().all(|row| row.objects == 1);
-        let place = |row: &Row| if by_threads { u64::from(row.threads) } else { row.x };
-        let steps = different(rows.iter().map(|row| place(row)));
-        for jdk in different(rows.iter().map(|row| row.jdk)) {
-            let value = |row: &Row| match (by_threads, one) {
-                (true, _) => row.gb_per_s,
-                (false, true) => row.seconds_median * 1e6,
-                (false, false) => row.seconds_median * 1e3,
-            };
-            let series = engines.iter().zip(&names).enumerate().map(|(index, (engine, name))| {
-                let at = |step: &u64| {
-                    let fits = |row: &&&Row| {
-                        row.jdk == jdk && row.engine == *engine && place(row) == *step && row.valid
-                    };
-                    // The machine's limits are times of other bytes: they are shown only in
-                    // throughput charts.
-                    let found =
-                        rows.iter().find(fits).filter(|row| by_threads || !row.is_machine());
-                    found.map(|row| value(row))
-                };
-                Series { index, name, values: steps.iter().map(at).collect() }
-            });
-            let chart = LineChart {
-                title: &format!("JDK {jdk}"),
-                x_label,
-                y_label: match (by_threads, one) {
-                    (true, _) => "GB/s",
-                    (false, true) => "µs an object",
-                    (false, false) => "ms a collection",
-                },
-                steps: steps.iter().map(u64::to_string).collect(),
-                series: series.collect(),
-                ideal: None,
-            };
-            text.push_str(&chart.svg());
+    };
+    let intro = "GB/s of primitives transferred, and the threads; in per cent of the machine's copy \
+                 bandwidth in the same rounds and with as many threads. After the slash, with the \
+                 time in which native code reads all of it, as in the paper; of direct access that \
+                 is all there is to measure.";
+    let tables = html! { @for jdk in jdks(&report.rows) { (table(jdk)) } };
+    section("Maximum throughput (the paper's Table 2)", intro, tables)
+}
+
+fn figures(report: &Report) -> Markup {
+    let names = engines(report).into_iter().map(display_name).enumerate();
+    let body = html! {
+        (legend(names))
+        @for (figure, title, steps_are) in TITLES {
+            @let rows: Vec<&Row> = report.rows.iter().filter(|r| r.workload() == figure).collect();
+            @if !rows.is_empty() {
+                (part(title, "", html! {
+                    (goals(report, figure))
+                    div.panels { @for jdk in jdks(rows.clone()) { (chart(report, &rows, jdk, steps_are)) } }
+                }))
+            }
         }
-        text.push_str("</div>\n");
-    }
-    text.push_str("</section>\n");
-    text
+    };
+    section("The paper's figures", "", body)
+}
+
+/// One figure on one JDK.
+fn chart(report: &Report, rows: &[&Row], jdk: u64, steps_are: &str) -> Markup {
+    let by_threads = steps_are == "threads";
+    let one = rows.iter().all(|row| row.count("objects") == 1);
+    let place = |row: &Row| if by_threads { row.threads() } else { row.count("x") };
+    let steps = distinct(rows.iter().map(|row| place(row)));
+    let (unit, value): (_, fn(&Row) -> f64) = match (by_threads, one) {
+        (true, _) => ("GB/s", Row::gb_per_s),
+        (false, true) => ("µs an object", |row| row.seconds_median() * 1e6),
+        (false, false) => ("ms a collection", |row| row.seconds_median() * 1e3),
+    };
+    // The machine's limits are times of other bytes: they are shown only in throughput charts.
+    let fits =
+        |row: &Row| row.count("jdk") == jdk && row.valid() && (by_threads || !is_machine(row));
+    let series = engines(report).into_iter().enumerate().map(|(index, engine)| {
+        let at = |step: &u64| {
+            let mut all = rows.iter();
+            let found = all.find(|r| fits(r) && r.engine() == engine && place(r) == *step);
+            found.map(|row| value(row))
+        };
+        Series::new(index, display_name(engine), steps.iter().map(at))
+    });
+    let chart = Chart {
+        form: Form::Lines,
+        title: &format!("JDK {jdk}"),
+        steps_are,
+        unit,
+        steps: steps.iter().map(u64::to_string).collect(),
+        series: series.collect(),
+        ideal: Vec::new(),
+    };
+    chart.draw()
 }
 
 /// The goals of a figure, and whether they were reached.
-fn goals(report: &Report, figure: &str) -> String {
-    let here: Vec<&Goal> = report.goals.iter().filter(|goal| goal.workload == figure).collect();
-    if here.is_empty() {
-        return "<p>This figure has no goal.</p>\n".to_owned();
-    }
+fn goals(report: &Report, figure: &str) -> Markup {
+    let goals = report.extra.goals.iter();
+    let here: Vec<&Goal> = goals.filter(|goal| goal.workload == figure).collect();
     let share = |goal: &Goal, value: f64| {
         if goal.wanted < 1.0 { format!("{:.0} %", value * 100.0) } else { format!("{value:.1} ×") }
     };
-    let mut text = String::from("<ul>\n");
-    for what in different(here.iter().map(|goal| &goal.what)) {
-        let mut wanted = String::new();
-        let mut found = Vec::new();
-        for goal in here.iter().filter(|goal| goal.what == *what) {
-            wanted = share(goal, goal.wanted);
-            found.push(format!(
-                "{} on JDK {} with {} {}: {}",
-                share(goal, goal.found),
-                goal.jdk,
-                goal.threads,
-                if goal.threads == 1 { "thread" } else { "threads" },
-                if goal.met { "met" } else { "not met" }
-            ));
-        }
-        let (what, found) = (escape(what), found.join("; "));
-        let _ = writeln!(text, "<li>Goal: {what}, {wanted} or more. {found}.</li>");
+    let line = |what: &String| {
+        let same = || here.iter().filter(|goal| goal.what == *what);
+        let found = same().map(|goal| {
+            let met = if goal.met { "met" } else { "not met" };
+            let threads = plural(goal.threads, "thread");
+            format!("{} on JDK {} with {threads}: {met}", share(goal, goal.found), goal.jdk)
+        });
+        let found = found.collect::<Vec<_>>().join("; ");
+        let wanted = same().next().map(|goal| share(goal, goal.wanted)).unwrap_or_default();
+        format!("Goal: {what}, {wanted} or more. {found}.")
+    };
+    html! {
+        @if here.is_empty() { p { "This figure has no goal." } }
+        @else { ul { @for what in distinct(here.iter().map(|goal| &goal.what)) { li { (line(what)) } } } }
     }
-    text.push_str("</ul>\n");
-    text
 }
 
 /// JSON into the JVM.
-fn json(report: &Report) -> String {
-    let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload == "json").collect();
+fn json(report: &Report) -> Markup {
+    let rows: Vec<&Row> = report.rows.iter().filter(|row| row.workload() == "json").collect();
     if rows.is_empty() {
-        return String::new();
+        return html! {};
     }
-    let mut text = String::from(
-        "<section>\n<h2>JSON into the JVM</h2>\n<p>The same file, from the page cache, into Arrow Java's vectors: by \
-         Arrowsmith's reader, and by Jackson into plain objects whose values are set one by one; and into rows by \
-         Spark's own reader.</p>\n",
-    );
-    text.push_str(&goals(report, "json"));
     let lines = rows.iter().map(|row| {
-        let ours = rows.iter().find(|other| {
-            other.engine == "json-arrowsmith"
-                && other.jdk == row.jdk
-                && other.threads == row.threads
-        });
-        let ratio = ours.filter(|_| row.engine != "json-arrowsmith").map_or_else(
-            || "–".to_owned(),
-            |ours| format!("{} ×", number(ours.gb_per_s / row.gb_per_s)),
-        );
+        let key = |row: &Row| (row.count("jdk"), row.threads());
+        let mut all = rows.iter();
+        let ours = all.find(|r| r.engine() == "json-arrowsmith" && key(r) == key(row));
+        let ours = ours.filter(|_| row.engine() != "json-arrowsmith");
         vec![
-            display_name(&row.engine),
-            row.jdk.to_string(),
-            row.threads.to_string(),
-            number(row.gb_per_s),
-            ratio,
+            display_name(row.engine()).to_owned(),
+            row.count("jdk").to_string(),
+            row.threads().to_string(),
+            number(row.gb_per_s()),
+            maybe(ours, |ours| times(ours.gb_per_s() / row.gb_per_s())),
         ]
     });
-    text.push_str(&text_table(
-        &["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"],
-        lines,
-    ));
-    text.push_str("</section>\n");
-    text
+    let table = text_table(&["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"], lines);
+    let intro = "The same file, from the page cache, into Arrow Java's vectors: by Arrowsmith's \
+                 reader, and by Jackson into plain objects whose values are set one by one; and into \
+                 rows by Spark's own reader.";
+    section("JSON into the JVM", intro, html! { (goals(report, "json")) (table) })
 }
 
-fn details(report: &Report) -> String {
-    let mut text = String::from("<section>\n<h2>All measurements</h2>\n");
-    let head = [
-        "Figure",
-        "x",
-        "Approach",
-        "JDK",
-        "Threads",
-        "Objects",
-        "MB",
-        "Seconds",
-        "GB/s",
-        "GB/s handed over",
-        "of copying",
-        "of reading",
-        "Sum",
+fn details(report: &Report) -> Markup {
+    let columns = [
+        ("Figure", Cell::Plain("workload")),
+        ("x", Cell::Plain("x")),
+        ("Approach", Cell::With(|row| display_name(row.engine()).to_owned())),
+        ("JDK", Cell::Plain("jdk")),
+        ("Threads", Cell::Plain("threads")),
+        ("Objects", Cell::Plain("objects")),
+        ("MB", Cell::Number("bytes", 1e-6)),
+        ("Seconds", Cell::With(|row| format!("{:.3e}", row.seconds_median()))),
+        ("GB/s", Cell::Number("gb_per_s", 1.0)),
+        ("GB/s handed over", Cell::Number("handed_gb_per_s", 1.0)),
+        ("of copying", Cell::Percent("vs_copy")),
+        ("of reading", Cell::Percent("vs_read")),
+        ("Sum", Cell::With(|row| if row.valid() { "right" } else { "WRONG" }.to_owned())),
     ];
-    let percent = |share: Option<f64>| {
-        share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
-    };
-    let rows = report.rows.iter().map(|row| {
-        vec![
-            row.workload.clone(),
-            row.x.to_string(),
-            display_name(&row.engine),
-            row.jdk.to_string(),
-            row.threads.to_string(),
-            row.objects.to_string(),
-            number(super::number(row.bytes) / 1e6),
-            format!("{:.3e}", row.seconds_median),
-            number(row.gb_per_s),
-            row.handed_gb_per_s.map_or_else(|| "–".to_owned(), number),
-            percent(row.vs_copy),
-            percent(row.vs_read),
-            if row.valid { "right" } else { "WRONG" }.to_owned(),
-        ]
-    });
-    text.push_str(&text_table(&head, rows));
-    text.push_str("</section>\n");
-    text
+    section("All measurements", "", row_table(&report.rows, &columns))
 }
 
-fn method(report: &Report) -> String {
-    let machine = &report.machine;
-    let mut text = String::from("<section>\n<h2>Method</h2>\n<dl>\n");
-    let mut entry = |term: &str, what: &str| {
-        let _ = writeln!(text, "<dt>{term}</dt><dd>{}</dd>", escape(what));
+fn method(report: &Report) -> Markup {
+    let key = |row: &Row| {
+        let vm = format!("{}, collector {}", row.text("version"), row.text("collector"));
+        (format!("JDK {}", row.count("jdk")), vm)
     };
-    entry("Processor", &format!("{}, {} cores available", machine.cpu, machine.cores));
-    entry("Memory", &format!("{} MB", machine.memory_mb));
-    entry("System", &machine.os);
-    for (jdk, version, collector) in
-        different(report.rows.iter().map(|row| (row.jdk, &row.version, &row.collector)))
-    {
-        entry(&format!("JDK {jdk}"), &format!("{version}, collector {collector}"));
-    }
-    entry("Command", &report.command);
-    entry("Seed", &report.seed.to_string());
-    for missing in &report.not_measured {
-        let what = [missing.engine.as_str(), &missing.workload].join(" ");
-        entry("Not measured", &format!("{}: {}", what.trim(), missing.reason));
-    }
-    text.push_str(
-        "</dl>\n<p>Each approach transfers the same objects, and native code adds up all primitives that arrive; the \
-         sum must equal Java's. For formats that only a JVM reads (Java serialization, Kryo, Protobuf) \
-         native code reads every byte, and the content is checked by reading it back. Collections: approaches take turns in one JVM, \
-         round by round, the order rotating, with copying and reading of plain memory by native threads in between; \
-         the median is shown. Every round is run twice: once native code reads all data, once it does not, so \
-         that the transfer can be compared with copying, which does not read its output either. Single objects: JMH, a JVM for each approach. Buffers are reused by later calls. A \
-         collection that is larger than a buffer of 256 MiB is transferred in slices. Primitives are 32-bit integers \
-         with random values. 1 GB is 10<sup>9</sup> bytes of primitives, without what objects need \
-         besides.</p>\n</section>\n",
-    );
-    text
+    let vms = distinct(report.rows.iter().map(key));
+    let vms: Vec<(&str, String)> = vms.iter().map(|(jdk, vm)| (&**jdk, vm.clone())).collect();
+    let how = html! {
+        "Each approach transfers the same objects, and native code adds up all primitives that \
+         arrive; the sum must equal Java's. For formats that only a JVM reads (Java serialization, \
+         Kryo, Protobuf) native code reads every byte, and the content is checked by reading it \
+         back. Collections: approaches take turns in one JVM, round by round, the order rotating, \
+         with copying and reading of plain memory by native threads in between; the median is \
+         shown. Every round is run twice: once native code reads all data, once it does not, so \
+         that the transfer can be compared with copying, which does not read its output either. \
+         Single objects: JMH, a JVM for each approach. Buffers are reused by later calls. A \
+         collection that is larger than a buffer of 256 MiB is transferred in slices. Primitives \
+         are 32-bit integers with random values. 1 GB is " (PreEscaped("10<sup>9</sup>"))
+        " bytes of primitives, without what objects need besides."
+    };
+    page::method(report, &vms, how)
 }

@@ -31,61 +31,49 @@ fn unknown_names_are_refused() {
 }
 
 fn row(workload: &str, engine: &str, jdk: u32, threads: u32, seconds: &[f64]) -> Row {
-    Row {
-        workload: workload.to_owned(),
-        x: 16,
-        engine: engine.to_owned(),
-        jdk,
-        version: format!("{jdk}.0 <vm>"),
-        collector: "G1".to_owned(),
-        threads,
-        objects: 2,
-        bytes: 1_000_000,
-        seconds: seconds.to_vec(),
-        seconds_median: 0.0,
-        seconds_min: 0.0,
-        gb_per_s: 0.0,
-        handed_seconds: seconds.iter().map(|seconds| seconds / 2.0).collect(),
-        handed_gb_per_s: None,
-        vs_copy: Some(0.5),
-        vs_read: None,
-        valid: true,
-    }
-    .finish()
+    let row = Row::new(workload, engine)
+        .with("x", 16)
+        .with("jdk", jdk)
+        .with("version", format!("{jdk}.0 <vm>"))
+        .with("collector", "G1")
+        .with("threads", threads)
+        .with("objects", 2)
+        .with("vs_copy", 0.5)
+        .with("valid", true)
+        .speed(1_000_000, seconds, &["median", "min"]);
+    let handed: Vec<f64> = seconds.iter().map(|seconds| seconds / 2.0).collect();
+    handed_over(row, 1_000_000, &handed)
+}
+
+fn report(rows: Vec<Row>) -> Report {
+    let mut report: Report = result::Report::start("jvm", Some(1), Extra::default());
+    report.rows = rows;
+    report.extra.goals = goals::goals(&report);
+    report
 }
 
 #[test]
 fn a_row_is_its_median() {
     let row = row("fig-4-small", "columns", 17, 1, &[0.004, 0.001, 0.002]);
-    assert!((row.gb_per_s - 0.5).abs() < 1e-9);
-    assert!((row.transfer_gb_per_s() - 1.0).abs() < 1e-9);
-    assert!((row.seconds_min - 0.001).abs() < 1e-12);
+    assert!((row.gb_per_s() - 0.5).abs() < 1e-9);
+    assert!((transfer_gb_per_s(&row) - 1.0).abs() < 1e-9);
+    assert!((row.number("seconds_min").unwrap() - 0.001).abs() < 1e-12);
 }
 
 #[test]
 fn the_page_has_what_was_measured_and_says_what_was_not() {
-    let mut report = Report {
-        suite: "jvm".to_owned(),
-        machine: machine::describe(),
-        commit: "abc".to_owned(),
-        command: "arrowsmith bench jvm".to_owned(),
-        started_unix_s: 0,
-        seed: 1,
-        rows: Vec::new(),
-        not_measured: Vec::new(),
-        goals: Vec::new(),
-    };
+    let mut rows = Vec::new();
     for jdk in [17, 25] {
         for threads in [1, 2] {
-            report.rows.push(row("fig-4-small", "columns", jdk, threads, &[0.001]));
-            report.rows.push(row("fig-4-small", "copy-bandwidth", jdk, threads, &[0.001]));
-            report.rows.push(row("json", "json-arrowsmith", jdk, threads, &[0.001]));
-            report.rows.push(row("json", "json-jackson", jdk, threads, &[0.004]));
+            rows.push(row("fig-4-small", "columns", jdk, threads, &[0.001]));
+            rows.push(row("fig-4-small", "copy-bandwidth", jdk, threads, &[0.001]));
+            rows.push(row("json", "json-arrowsmith", jdk, threads, &[0.001]));
+            rows.push(row("json", "json-jackson", jdk, threads, &[0.004]));
         }
     }
-    report.add_missing("ffm (JDK 17)", "", "needs JDK 22");
-    report.add_missing("ffm (JDK 17)", "", "needs JDK 22");
-    report.goals = goals::goals(&report);
+    let mut report = report(rows);
+    report.missing("ffm (JDK 17)", "", "needs JDK 22");
+    report.missing("ffm (JDK 17)", "", "needs JDK 22");
     let page = html(&report);
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     assert_eq!(page.matches("<h3>JDK 17</h3>").count(), 1);
@@ -97,37 +85,26 @@ fn the_page_has_what_was_measured_and_says_what_was_not() {
 
 #[test]
 fn goals_are_held_to_the_same_threads_and_jdk() {
-    let mut report = Report {
-        suite: "jvm".to_owned(),
-        machine: machine::describe(),
-        commit: String::new(),
-        command: String::new(),
-        started_unix_s: 0,
-        seed: 1,
-        rows: vec![
-            row("fig-4-small", "columns", 17, 1, &[0.001]),
-            row("fig-4-small", "unsafe", 17, 1, &[0.002]),
-            row("fig-4-small", "jni", 17, 1, &[0.004]),
-            // Another number of threads, another JDK, and a wrong sum: none of them counts.
-            row("fig-4-small", "unsafe", 17, 2, &[0.0001]),
-            row("fig-4-small", "unsafe", 25, 1, &[0.0001]),
-            Row { valid: false, ..row("fig-4-small", "bytebuffer", 17, 1, &[0.0001]) },
-            row("fig-4-small", "arrow-java", 17, 1, &[0.0101]),
-            Row { vs_copy: Some(0.9), ..row("fig-4-large", "columns", 17, 1, &[0.001]) },
-            row("fig-4-large", "copy-bandwidth", 17, 1, &[0.0001]),
-            row("json", "json-arrowsmith", 25, 2, &[0.001]),
-            row("json", "json-spark", 17, 2, &[0.0101]),
-        ],
-        not_measured: Vec::new(),
-        goals: Vec::new(),
-    };
-    report.goals = goals::goals(&report);
+    let report = report(vec![
+        row("fig-4-small", "columns", 17, 1, &[0.001]),
+        row("fig-4-small", "unsafe", 17, 1, &[0.002]),
+        row("fig-4-small", "jni", 17, 1, &[0.004]),
+        // Another number of threads, another JDK, and a wrong sum: none of them counts.
+        row("fig-4-small", "unsafe", 17, 2, &[0.0001]),
+        row("fig-4-small", "unsafe", 25, 1, &[0.0001]),
+        row("fig-4-small", "bytebuffer", 17, 1, &[0.0001]).with("valid", false),
+        row("fig-4-small", "arrow-java", 17, 1, &[0.0101]),
+        row("fig-4-large", "columns", 17, 1, &[0.001]).with("vs_copy", 0.9),
+        row("fig-4-large", "copy-bandwidth", 17, 1, &[0.0001]),
+        row("json", "json-arrowsmith", 25, 2, &[0.001]),
+        row("json", "json-spark", 17, 2, &[0.0101]),
+    ]);
     let found: Vec<(&str, bool)> =
-        report.goals.iter().map(|goal| (goal.workload.as_str(), goal.met)).collect();
+        report.extra.goals.iter().map(|goal| (goal.workload.as_str(), goal.met)).collect();
     let expected =
         [("fig-4-small", false), ("fig-4-small", true), ("fig-4-large", true), ("json", true)];
     assert_eq!(found, expected);
-    assert!((report.goals[0].found - 2.0).abs() < 1e-9);
-    assert!((report.goals[2].found - 0.9).abs() < 1e-9);
+    assert!((report.extra.goals[0].found - 2.0).abs() < 1e-9);
+    assert!((report.extra.goals[2].found - 0.9).abs() < 1e-9);
     assert!(html(&report).contains("Goal: columns transferred, relative to copying memory, 85 % or more. 90 % on JDK 17 with 1 thread: met."));
 }

@@ -63,12 +63,12 @@ pub(super) fn measure(options: &Options, report: &mut Report, progress: &mut dyn
     };
     progress("simulating the circuit");
     match simulate(options, &layout, &design) {
-        Ok(cycles) => report.cycles = cycles,
+        Ok(cycles) => report.extra.cycles = cycles,
         Err(reason) => report.not_measured.push(missing("circuit, cycles", reason)),
     }
     progress("synthesizing the circuit");
     match synthesize(&design) {
-        Ok(resources) => report.resources = resources,
+        Ok(resources) => report.extra.resources = resources,
         Err(reason) => report.not_measured.push(missing("circuit, resources", reason)),
     }
 }

@@ -17,14 +17,13 @@ mod tests;
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::BenchError;
 use crate::install;
-use crate::machine;
-use crate::result::{Machine, NotMeasured};
+use crate::page::distinct;
+use crate::result::{self, NotMeasured, Row};
 use crate::stats::Spread;
 
 pub use circuit::{Cycles, Resources};
@@ -71,80 +70,43 @@ impl Default for Options {
     }
 }
 
-/// The results of the suite.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// `objects`.
-    pub suite: String,
-    /// Where it was measured.
-    pub machine: Machine,
-    /// What was measured.
-    pub commit: String,
-    /// The options of the run.
-    pub command: String,
-    /// Seconds since 1970 at the start.
-    pub started_unix_s: u64,
-    /// Software, by size of the tree.
-    pub rows: Vec<Row>,
+/// The results of the suite. Rows: `operations` of the tree, `codec` (the contestant), what it
+/// `yields` (`objects` of the user's classes, `messages` of generated ones, `views` into the bytes,
+/// `bytes`), `bytes` of the message in its format, `valid`, and nanoseconds per message to decode
+/// and release (`decode_ns`), and with `evaluate()` of the tree in between (`use_ns`).
+pub type Report = result::Report<Extra>;
+
+/// What only this suite has.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Extra {
     /// Round trips over the network.
     pub trips: Vec<Trip>,
     /// The circuit, by size of the tree.
     pub cycles: Vec<Cycles>,
     /// The resources of the circuit on an FPGA.
     pub resources: Vec<Resources>,
-    /// What was not measured, with the reason.
-    pub not_measured: Vec<NotMeasured>,
-}
-
-/// One contestant at one size of the tree.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Row {
-    /// Operations of the tree.
-    pub operations: u32,
-    /// Name of the contestant.
-    pub codec: String,
-    /// Its result: `objects` of the user's classes, `messages` of generated ones, `views` into the
-    /// bytes, `bytes`.
-    pub yields: String,
-    /// Bytes of the message in its format.
-    pub bytes: u64,
-    /// Whether the tree had the right value.
-    pub valid: bool,
-    /// Nanoseconds per message to decode and release, round by round.
-    pub decode_ns: Vec<f64>,
-    /// The same with `evaluate()` of the tree in between.
-    pub use_ns: Vec<f64>,
-    /// Median of `decode_ns`.
-    #[serde(default)]
-    pub decode_ns_median: f64,
-    /// Median of `use_ns`.
-    #[serde(default)]
-    pub use_ns_median: f64,
 }
 
 impl Report {
     /// The row of a contestant at a size.
     #[must_use]
     pub fn row(&self, operations: u32, codec: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.operations == operations && row.codec == codec)
+        let operations = u64::from(operations);
+        let mut rows = self.rows.iter();
+        rows.find(|row| row.count("operations") == operations && row.text("codec") == codec)
     }
 
     /// The speed-up of `ours` over `theirs`, round by round: minimum, median, maximum.
     pub(crate) fn faster(&self, operations: u32, theirs: &str, ours: &str) -> Option<Spread> {
         let (theirs, ours) = (self.row(operations, theirs)?, self.row(operations, ours)?);
-        Spread::of_ratios(&theirs.decode_ns, &ours.decode_ns)
+        Spread::of_ratios(&theirs.numbers("decode_ns"), &ours.numbers("decode_ns"))
     }
 
     /// The other contestants whose results are objects with methods, or equivalent messages and
     /// views.
     pub(crate) fn peers(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for row in &self.rows {
-            let name = row.codec.as_str();
-            if ![OURS, PAPER, COPY].contains(&name) && !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let mut names = distinct(self.rows.iter().map(|row| row.text("codec")));
+        names.retain(|name| ![OURS, PAPER, COPY].contains(name));
         names
     }
 }
@@ -155,19 +117,7 @@ impl Report {
 ///
 /// Our own reader does not compile or run. All other failures are listed as not measured.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut report = Report {
-        suite: "objects".into(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: started,
-        rows: Vec::new(),
-        trips: Vec::new(),
-        cycles: Vec::new(),
-        resources: Vec::new(),
-        not_measured: Vec::new(),
-    };
+    let mut report: Report = result::Report::start("objects", None, Extra::default());
     let service = |message: String| BenchError::Service { message };
     let built = build::contestants(&options.peers_dir, progress).map_err(service)?;
     report.not_measured.extend(built.not_measured.clone());
@@ -194,12 +144,14 @@ fn rows(printed: &[u8]) -> Result<Vec<Row>, String> {
     let text = String::from_utf8_lossy(printed);
     text.lines()
         .map(|line| {
-            let mut row: Row =
+            let row: Row =
                 serde_json::from_str(line).map_err(|error| format!("{line}: {error}"))?;
-            let median = |values: &[f64]| Spread::of(values).map_or(0.0, |spread| spread.median);
-            row.decode_ns_median = median(&row.decode_ns);
-            row.use_ns_median = median(&row.use_ns);
-            Ok(row)
+            if ["operations", "codec", "decode_ns", "use_ns"].iter().any(|name| !row.has(name)) {
+                return Err(format!("{line}: a field is missing"));
+            }
+            let (decode, used) = (row.numbers("decode_ns"), row.numbers("use_ns"));
+            let row = row.samples("decode_ns", &decode, &["median"]);
+            Ok(row.samples("use_ns", &used, &["median"]))
         })
         .collect()
 }

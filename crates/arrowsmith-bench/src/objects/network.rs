@@ -135,7 +135,7 @@ fn reflect(
             for &in_flight in flights {
                 let arguments = [transport, "reflect", &bytes.to_string(), &in_flight.to_string()];
                 let percentiles_us = ping(line, program, &arguments, options.trips)?;
-                report.trips.push(Trip {
+                report.extra.trips.push(Trip {
                     transport: transport.into(),
                     server: "reflect".into(),
                     bytes: Some(bytes),
@@ -162,7 +162,7 @@ fn objects(
             for &operations in &options.operations {
                 let arguments = [transport, "objects", &operations.to_string(), "1"];
                 let percentiles_us = ping(line, program, &arguments, options.trips)?;
-                report.trips.push(Trip {
+                report.extra.trips.push(Trip {
                     transport: transport.into(),
                     server: server.into(),
                     bytes: None,

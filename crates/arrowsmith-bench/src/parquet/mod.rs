@@ -13,18 +13,17 @@ mod reference;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use definition::Strings;
 
+use crate::BenchError;
 use crate::contest::{self, Contestant, Entry, Runner};
 use crate::definition::PeerKind;
 use crate::engine::{Keep, Prepared};
 use crate::install::install;
 use crate::json::thread_counts;
 use crate::peer::Peer;
-use crate::result::{self, FileInfo, NotMeasured, Report, Row};
-use crate::{BenchError, machine};
+use crate::result::{self, FileInfo, Report};
 
 use definition::{Definition, EngineDefinition, FigureDefinition, WorkloadDefinition};
 use file::File;
@@ -151,12 +150,10 @@ pub fn run(
         program: None,
         files_dir: std::path::absolute(&files_dir).map_err(BenchError::io(files_dir))?,
         keep_files: options.keep_files,
-        rows: Vec::new(),
-        not_measured: Vec::new(),
+        report: Report::start(&definition.suite, Some(definition.seed), ()),
     };
     suite.install(&options.peers_dir, progress);
 
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
     for workload in &workloads {
         suite.measure(workload, size_bytes, None, progress)?;
     }
@@ -165,18 +162,9 @@ pub fn run(
             suite.measure(&workload, output, Some(figure), progress)?;
         }
     }
-    let Suite { mut rows, not_measured, .. } = suite;
-    result::compare(&mut rows);
-    Ok(Report {
-        suite: definition.suite,
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: started,
-        seed: definition.seed,
-        rows,
-        not_measured,
-    })
+    let mut report = suite.report;
+    result::compare(&mut report.rows);
+    Ok(report)
 }
 
 /// The files of a figure, with the sizes of their outputs: none larger than requested, and exactly
@@ -211,8 +199,7 @@ struct Suite {
     program: Option<Result<Vec<PathBuf>, String>>,
     files_dir: PathBuf,
     keep_files: bool,
-    rows: Vec<Row>,
-    not_measured: Vec<NotMeasured>,
+    report: Report,
 }
 
 impl Suite {
@@ -232,7 +219,7 @@ impl Suite {
                 (None, None) => Some("has no program that runs it".to_owned()),
             };
             match unusable {
-                Some(reason) => self.missing(&engine.name, "", reason),
+                Some(reason) => self.report.missing(&engine.name, "", reason),
                 None => self.engines.push(engine),
             }
         }
@@ -240,14 +227,6 @@ impl Suite {
 
     fn in_process(&self, name: &str) -> Option<&dyn InProcess> {
         self.in_process.iter().find(|engine| engine.name() == name).map(AsRef::as_ref)
-    }
-
-    fn missing(&mut self, engine: &str, workload: &str, reason: String) {
-        let (engine, workload) = (engine.to_owned(), workload.to_owned());
-        let missing = NotMeasured { engine, workload, reason };
-        if !self.not_measured.contains(&missing) {
-            self.not_measured.push(missing);
-        }
     }
 
     fn measure(
@@ -259,74 +238,43 @@ impl Suite {
     ) -> Result<(), BenchError> {
         progress(&format!("{}: making the file", workload.name));
         let file = File::make(workload, self.seed, size_bytes, self.group_bytes, &self.files_dir)?;
-        let threads = self.threads.clone();
-        let count = if figure.is_some() { 1 } else { threads.len() };
-        for threads in threads.into_iter().take(count) {
-            let (rows, failures) = self.compete(workload, &file, threads, figure, progress);
-            self.rows.extend(rows);
-            for (engine, reason) in failures {
-                self.missing(&engine, &workload.name, reason);
-            }
-        }
-        if self.keep_files { Ok(()) } else { file.remove() }
-    }
-
-    /// All engines on one file with one thread count.
-    fn compete(
-        &self,
-        workload: &WorkloadDefinition,
-        file: &File,
-        threads: NonZeroUsize,
-        figure: Option<&FigureDefinition>,
-        progress: &mut dyn FnMut(&str),
-    ) -> (Vec<Row>, Vec<(String, String)>) {
+        let count = if figure.is_some() { 1 } else { self.threads.len() };
         let is_strings = workload.data.is_strings();
         let takes_part = |engine: &&EngineDefinition| {
             (is_strings || !engine.only_strings)
                 && figure.is_none_or(|figure| figure.engines.contains(&engine.name))
         };
-        let mut contestants = Vec::new();
-        let mut failures = Vec::new();
-        for definition in self.engines.iter().filter(takes_part) {
-            progress(&format!("{} × {threads}: {}", workload.name, definition.name));
-            let started = self.start(definition, file, threads).and_then(|mut contestant| {
-                contestant.warm_up(&file.expected)?;
-                Ok(contestant)
-            });
-            match started {
-                Ok(contestant) => contestants.push(contestant),
-                Err(reason) => failures.push((definition.name.clone(), reason)),
-            }
-        }
-
         let small = file.arrow_bytes < SMALL_BYTES;
         let rounds = if small { self.rounds * SMALL_ROUNDS } else { self.rounds };
-        let rounds = usize::try_from(rounds).unwrap_or(usize::MAX);
-        let (contestants, left) = contest::compete(contestants, rounds, |round| {
-            progress(&format!("{} × {threads}: round {}", workload.name, round + 1));
-        });
-        failures.extend(left);
-        let entry = Entry {
-            workload: &workload.name,
-            threads: threads.get(),
-            bytes: file.arrow_bytes,
-            records: file.expected.rows,
-        };
-        let engine = |row: &Row| self.engines.iter().position(|e| e.name == row.engine);
-        let mut rows: Vec<Row> = contestants.into_iter().filter_map(|c| c.row(&entry)).collect();
-        rows.sort_by_key(engine);
-        for row in &mut rows {
-            let definition = engine(row).and_then(|at| self.engines.get(at));
-            let strings = definition.map(|e| e.strings);
-            row.file = Some(FileInfo {
-                bytes: file.file_bytes,
-                page_bytes: workload.page_bytes,
-                figure: figure.map(|figure| figure.name.clone()),
-                strings: strings.filter(|_| is_strings).map(|s| s.name().to_owned()),
-                memory: definition.is_some_and(|e| e.memory),
-            });
+        for &threads in self.threads.iter().take(count) {
+            let entry = Entry {
+                workload: &workload.name,
+                threads: threads.get(),
+                bytes: file.arrow_bytes,
+                records: file.expected.rows,
+            };
+            let engines = self.engines.iter().filter(takes_part).map(|one| (&*one.name, one));
+            let start = |engine| self.start(engine, &file, threads);
+            let (mut rows, failures) =
+                contest::run(engines, start, &file.expected, &entry, rounds, progress);
+            for row in &mut rows {
+                let definition = self.engines.iter().find(|engine| engine.name == row.engine());
+                let strings = definition.map(|e| e.strings).filter(|_| is_strings);
+                let info = FileInfo {
+                    bytes: file.file_bytes,
+                    page_bytes: workload.page_bytes,
+                    figure: figure.map(|figure| &*figure.name),
+                    strings: strings.map(Strings::name),
+                    memory: definition.is_some_and(|e| e.memory),
+                };
+                row.set("file", info);
+            }
+            self.report.rows.extend(rows);
+            for (engine, reason) in failures {
+                self.report.missing(&engine, &workload.name, reason);
+            }
         }
-        (rows, failures)
+        if self.keep_files { Ok(()) } else { file.remove() }
     }
 
     fn start<'a>(

@@ -1,132 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The figures of the page: speed over array length, every workload, thread scaling.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
-use super::chart::{LineChart, Series, legend};
-use super::{View, dots, paper, plural};
+use super::{View, paper};
+use crate::page::{Chart, Form, Series, legend, panels, plural, section};
+use crate::result::Row;
 
 /// The array maxima of the JSON paper's figure.
 const MAXIMA: [u32; 4] = [1, 8, 64, 512];
 
-pub(crate) fn all(view: &View<'_>) -> String {
-    let mut text = String::new();
+pub(super) fn all(view: &View<'_>) -> Markup {
     let Some(&threads) = view.threads.first() else {
-        return "<p class=\"none\">Nothing was measured.</p>\n".to_owned();
+        return html! { p.none { "Nothing was measured." } };
     };
-    text.push_str(&array_length(view, threads));
-    text.push_str(&paper::all(view));
-    for &threads in &view.threads {
-        text.push_str(&every_workload(view, threads));
+    html! {
+        (array_length(view, threads))
+        (paper::all(view))
+        @for &threads in &view.threads { (every_workload(view, threads)) }
+        (scaling(view))
     }
-    text.push_str(&scaling(view));
-    text
 }
 
 /// As in Fig. 5 of the paper: one panel for small values, one for the full 64 bits.
-fn array_length(view: &View<'_>, threads: usize) -> String {
-    let panels: Vec<LineChart<'_>> = [
-        ("battery", "battery: values 0 to 2046"),
-        ("battery-u64", "battery-u64: values over 64 bits"),
-    ]
-    .into_iter()
-    .map(|(workload, title)| LineChart {
-        title,
-        x_label: "array maximum (values in a record)",
-        y_label: view.words.unit,
-        steps: MAXIMA.iter().map(u32::to_string).collect(),
-        series: view
-            .measured()
-            .map(|(index, name)| {
-                let value = |maximum: &u32| {
-                    let row = view.row(&format!("{workload}-{maximum}"), name, threads);
-                    row.map(|row| row.gb_per_s)
-                };
-                Series { index, name, values: MAXIMA.iter().map(value).collect() }
-            })
-            .filter(|series| series.values.iter().any(Option::is_some))
-            .collect(),
-        ideal: None,
-    })
-    .filter(|chart| !chart.series.is_empty())
-    .collect();
-    if panels.is_empty() {
-        return String::new();
+fn array_length(view: &View<'_>, threads: u64) -> Markup {
+    let panel = |workload: &str, title: &str| {
+        let series = view.measured().map(|(index, name)| {
+            let row = |max: &u32| view.row(&format!("{workload}-{max}"), name, threads);
+            Series::new(index, name, MAXIMA.iter().map(|max| row(max).map(Row::gb_per_s)))
+        });
+        let chart = Chart {
+            form: Form::Lines,
+            title,
+            steps_are: "array maximum (values in a record)",
+            unit: view.words.unit,
+            steps: MAXIMA.iter().map(u32::to_string).collect(),
+            series: series.collect(),
+            ideal: Vec::new(),
+        };
+        chart.draw()
+    };
+    let charts = [
+        panel("battery", "battery: values 0 to 2046"),
+        panel("battery-u64", "battery-u64: values over 64 bits"),
+    ];
+    if charts.iter().all(|chart| chart.0.is_empty()) {
+        return html! {};
     }
-    let mut text = format!(
-        "<section>\n<h2>Speed over array length</h2>\n<figure>\n{}<div class=\"panels\">\n",
-        legend(view.measured())
-    );
-    panels.iter().for_each(|panel| text.push_str(&panel.svg()));
-    let _ = writeln!(
-        text,
-        "</div>\n<figcaption>One list of unsigned integers per record, {}. Logarithmic scale: equal \
-         distances are equal ratios.</figcaption>\n</figure>\n</section>",
+    let intro = format!(
+        "One list of unsigned integers per record, {}. Logarithmic scale: equal distances are equal \
+         ratios.",
         plural(threads, "thread")
     );
-    text
+    section("Speed over array length", intro, panels(view.measured(), &charts))
 }
 
-fn every_workload(view: &View<'_>, threads: usize) -> String {
-    if view.workloads.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<section>\n<h2>Every workload, {}</h2>\n<figure>\n{}{}<figcaption>Marks are medians, lines \
-         reach from the slowest to the fastest round. Further right is faster; the scale is \
-         logarithmic.</figcaption>\n</figure>\n</section>\n",
-        plural(threads, "thread"),
-        legend(view.measured()),
-        dots::plot(view, threads)
+fn every_workload(view: &View<'_>, threads: u64) -> Markup {
+    let has = |workload: &&&str| {
+        view.measured().any(|(_, engine)| view.row(workload, engine, threads).is_some())
+    };
+    let workloads: Vec<&str> = view.workloads.iter().filter(has).copied().collect();
+    let series = view.measured().map(|(index, name)| {
+        let values = workloads.iter().map(|workload| {
+            let row = view.row(workload, name, threads)?;
+            let speed =
+                |time: &str| Some(row.gb_per_s() * row.seconds_median() / row.number(time)?);
+            Some([speed("seconds_max")?, row.gb_per_s(), speed("seconds_min")?])
+        });
+        Series { index, name, values: values.collect() }
+    });
+    let chart = Chart {
+        form: Form::Dots,
+        title: "",
+        steps_are: "",
+        unit: view.words.unit,
+        steps: workloads.iter().map(|&workload| workload.to_owned()).collect(),
+        series: series.collect(),
+        ideal: Vec::new(),
+    };
+    section(
+        format!("Every workload, {}", plural(threads, "thread")),
+        "Marks are medians, lines reach from the slowest to the fastest round. Further right is \
+         faster; the scale is logarithmic.",
+        html! { (legend(view.measured())) (chart.draw()) },
     )
 }
 
 /// The speed-up of each engine with threads: the geometric mean over all workloads that were
 /// measured with every thread count.
-fn scaling(view: &View<'_>) -> String {
+#[expect(clippy::cast_precision_loss, reason = "thread counts are small")]
+fn scaling(view: &View<'_>) -> Markup {
     let (Some(&first), true) = (view.threads.first(), view.threads.len() > 1) else {
-        return "<section>\n<h2>Thread scaling</h2>\n<p class=\"none\">Not measured: one thread count \
-                only.</p>\n</section>\n"
-            .to_owned();
+        let none = html! { p.none { "Not measured: one thread count only." } };
+        return section("Thread scaling", "", none);
     };
-    let series: Vec<Series<'_>> = view
-        .measured()
-        .filter_map(|(index, name)| {
-            let speed_up = |&threads: &usize| mean_speed_up(view, name, first, threads);
-            let values: Vec<Option<f64>> = view.threads.iter().map(speed_up).collect();
-            values.iter().any(Option::is_some).then_some(Series { index, name, values })
-        })
-        .collect();
-    #[expect(clippy::cast_precision_loss, reason = "thread counts are small")]
-    let ideal = view.threads.iter().map(|&threads| threads as f64 / first as f64).collect();
-    let chart = LineChart {
+    let series = view.measured().map(|(index, name)| {
+        let values = view.threads.iter().map(|&n| mean_speed_up(view, name, first, n));
+        Series::new(index, name, values)
+    });
+    let chart = Chart {
+        form: Form::Lines,
         title: "Speed-up over the smallest thread count",
-        x_label: "threads",
-        y_label: "times",
-        steps: view.threads.iter().map(usize::to_string).collect(),
-        series,
-        ideal: Some(ideal),
+        steps_are: "threads",
+        unit: "times",
+        steps: view.threads.iter().map(u64::to_string).collect(),
+        series: series.collect(),
+        ideal: view.threads.iter().map(|&threads| threads as f64 / first as f64).collect(),
     };
-    format!(
-        "<section>\n<h2>Thread scaling</h2>\n<figure>\n{}<div class=\"panels\">\n{}</div>\n\
-         <figcaption>Geometric mean over the workloads, from the medians. The dashed line is twice \
-         the speed for twice the threads.</figcaption>\n</figure>\n</section>\n",
-        legend(view.measured()),
-        chart.svg()
+    section(
+        "Thread scaling",
+        "Geometric mean over the workloads, from the medians. The thin line is twice the speed for \
+         twice the threads.",
+        panels(view.measured(), &[chart.draw()]),
     )
 }
 
 #[expect(clippy::cast_precision_loss, reason = "there are a few workloads")]
-fn mean_speed_up(view: &View<'_>, engine: &str, first: usize, threads: usize) -> Option<f64> {
-    let logarithms: Vec<f64> = view
-        .workloads
-        .iter()
-        .filter_map(|workload| {
-            let base = view.row(workload, engine, first)?;
-            let more = view.row(workload, engine, threads)?;
-            Some((base.seconds_median / more.seconds_median).ln())
-        })
-        .collect();
+pub(super) fn mean_speed_up(
+    view: &View<'_>,
+    engine: &str,
+    first: u64,
+    threads: u64,
+) -> Option<f64> {
+    let logarithms = view.workloads.iter().filter_map(|workload| {
+        let base = view.row(workload, engine, first)?;
+        let more = view.row(workload, engine, threads)?;
+        Some((base.seconds_median() / more.seconds_median()).ln())
+    });
+    let logarithms: Vec<f64> = logarithms.collect();
     let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
     (!logarithms.is_empty()).then(|| mean.exp())
 }

@@ -3,28 +3,22 @@
 //! the size of pages (Fig. 5 and 7). It shows only the rows that are points of these figures.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
+
+use maud::{Markup, html};
 
 use super::View;
-use super::chart::{LineChart, Series, legend};
+use crate::page::{Chart, Form, Series, distinct, panels, section};
 use crate::result::Row;
 
 /// Both figures, if they have points.
-pub(crate) fn all(view: &View<'_>) -> String {
-    let mut text = output_size(view);
-    text.push_str(&page_size(view));
-    text
-}
-
-fn points<'a>(view: &View<'a>, figure: &str) -> Vec<Point<'a>> {
-    let rows = view.report.rows.iter();
-    rows.filter_map(|row| Point::of(row).filter(|point| point.figure == figure)).collect()
+pub(super) fn all(view: &View<'_>) -> Markup {
+    let points: Vec<Point<'_>> = view.report.rows.iter().filter_map(Point::of).collect();
+    html! { (output_size(view, &points)) (page_size(view, &points)) }
 }
 
 /// A row that is a point of a figure.
 struct Point<'a> {
     row: &'a Row,
-    figure: &'a str,
     /// The base workload.
     workload: &'a str,
     page_bytes: u64,
@@ -35,107 +29,99 @@ struct Point<'a> {
 impl<'a> Point<'a> {
     /// Names are FIGURE_WORKLOAD_PAGE_OUTPUT.
     fn of(row: &'a Row) -> Option<Self> {
-        let file = row.file.as_ref()?;
-        let figure = file.figure.as_deref()?;
-        let mut parts = row.workload.split('_').skip(1);
+        if !row.has("file.figure") {
+            return None;
+        }
+        let mut parts = row.workload().split('_').skip(1);
         let workload = parts.next()?;
         let output_bytes = parts.nth(1)?.parse().ok()?;
-        Some(Self { row, figure, workload, page_bytes: file.page_bytes, output_bytes })
+        Some(Self { row, workload, page_bytes: row.count("file.page_bytes"), output_bytes })
     }
 }
 
-fn output_size(view: &View<'_>) -> String {
-    let points = points(view, "output-size");
+fn chosen<'a, 'b>(points: &'b [Point<'a>], figure: &str) -> Vec<&'b Point<'a>> {
+    points.iter().filter(|point| point.row.text("file.figure") == figure).collect()
+}
+
+fn output_size(view: &View<'_>, points: &[Point<'_>]) -> Markup {
+    let points = chosen(points, "output-size");
     let pages: BTreeSet<u64> = points.iter().map(|point| point.page_bytes).collect();
-    let mut panels = Vec::new();
-    for workload in names(&points) {
+    let mut charts = Vec::new();
+    for workload in distinct(points.iter().map(|point| point.workload)) {
         for &page in &pages {
-            let chosen: Vec<&Point<'_>> = points
-                .iter()
-                .filter(|point| point.workload == workload && point.page_bytes == page)
-                .collect();
+            let mut here = points.clone();
+            here.retain(|point| point.workload == workload && point.page_bytes == page);
             let title = format!("{workload}, pages of {}", size(page));
-            panels.push(panel(view, &title, "Arrow output", &chosen, |point| point.output_bytes));
+            charts.push(panel(view, &title, "Arrow output", &here, |point| point.output_bytes));
         }
     }
-    section(
-        view,
-        "Speed over the size of the output",
-        &panels,
-        "As Fig. 4 and 6 of the paper, with pages of 1 kB and of 10 MB. <i>fresh</i> is memory that the \
-         system hands out and clears within the conversion; the other lines of ours use memory that was \
-         touched before, as the paper's <i>PRE</i> does. Small outputs pay for opening the file.",
-    )
+    let intro = html! {
+        "As Fig. 4 and 6 of the paper, with pages of 1 kB and of 10 MB. " i { "fresh" }
+        " is memory that the system hands out and clears within the conversion; the other lines of \
+         ours use memory that was touched before, as the paper's " i { "PRE" }
+        " does. Small outputs pay for opening the file."
+    };
+    figure(view, "Speed over the size of the output", intro, &points, &charts)
 }
 
-fn page_size(view: &View<'_>) -> String {
-    let points = points(view, "page-size");
-    let panels: Vec<String> = names(&points)
+fn page_size(view: &View<'_>, points: &[Point<'_>]) -> Markup {
+    let points = chosen(points, "page-size");
+    let charts: Vec<Markup> = distinct(points.iter().map(|point| point.workload))
         .into_iter()
         .map(|workload| {
-            let chosen: Vec<&Point<'_>> =
-                points.iter().filter(|point| point.workload == workload).collect();
-            let output = chosen.first().map_or(0, |point| point.output_bytes);
+            let mut here = points.clone();
+            here.retain(|point| point.workload == workload);
+            let output = here.first().map_or(0, |point| point.output_bytes);
             let title = format!("{workload}, {} of Arrow", size(output));
-            panel(view, &title, "page size", &chosen, |point| point.page_bytes)
+            panel(view, &title, "page size", &here, |point| point.page_bytes)
         })
         .collect();
-    section(
-        view,
-        "Speed over the size of pages",
-        &panels,
-        "As Fig. 5 and 7 of the paper. Page sizes are approximate, before compression.",
-    )
-}
-
-fn names<'a>(points: &[Point<'a>]) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    points.iter().for_each(|point| super::add(&mut names, point.workload));
-    names
+    let intro = html! {
+        "As Fig. 5 and 7 of the paper. Page sizes are approximate, before compression."
+    };
+    figure(view, "Speed over the size of pages", intro, &points, &charts)
 }
 
 fn panel(
     view: &View<'_>,
     title: &str,
-    x_label: &str,
+    steps_are: &str,
     points: &[&Point<'_>],
     x: impl Fn(&Point<'_>) -> u64,
-) -> String {
+) -> Markup {
     let steps: BTreeSet<u64> = points.iter().map(|point| x(point)).collect();
     let series = view.measured().map(|(index, name)| {
         let value = |step: &u64| {
-            let mut found =
-                points.iter().filter(|point| x(point) == *step && point.row.engine == name);
-            found.next().filter(|point| point.row.valid).map(|point| point.row.gb_per_s)
+            let mut all = points.iter();
+            let found = all.find(|point| x(point) == *step && point.row.engine() == name);
+            found.filter(|point| point.row.valid()).map(|point| point.row.gb_per_s())
         };
-        Series { index, name, values: steps.iter().map(value).collect() }
+        Series::new(index, name, steps.iter().map(value))
     });
-    let chart = LineChart {
+    let chart = Chart {
+        form: Form::Lines,
         title,
-        x_label,
-        y_label: "GB/s of Arrow output",
+        steps_are,
+        unit: "GB/s of Arrow output",
         steps: steps.iter().map(|step| size(*step)).collect(),
-        series: series.filter(|series| series.values.iter().any(Option::is_some)).collect(),
-        ideal: None,
+        series: series.collect(),
+        ideal: Vec::new(),
     };
-    chart.svg()
+    chart.draw()
 }
 
-fn section(view: &View<'_>, title: &str, panels: &[String], caption: &str) -> String {
-    if panels.is_empty() {
-        return String::new();
+fn figure(
+    view: &View<'_>,
+    title: &str,
+    intro: Markup,
+    points: &[&Point<'_>],
+    charts: &[Markup],
+) -> Markup {
+    if charts.is_empty() {
+        return html! {};
     }
-    let rows = &view.report.rows;
-    let shown = view
-        .measured()
-        .filter(|(_, name)| rows.iter().any(|row| row.engine == *name && Point::of(row).is_some()));
-    let mut text = format!("<section>\n<h2>{title}</h2>\n<figure>\n{}", legend(shown));
-    let _ = writeln!(
-        text,
-        "<div class=\"panels\">\n{}</div>\n<figcaption>{caption}</figcaption>\n</figure>\n</section>",
-        panels.concat()
-    );
-    text
+    let shown = |name: &str| points.iter().any(|point| point.row.engine() == name);
+    section(title, intro, panels(view.measured().filter(|(_, name)| shown(name)), charts))
 }
 
 /// `16 KiB`, `1 kB`, `10 MB`: in the largest unit that is exact.

@@ -16,7 +16,6 @@ mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_schema::Schema;
 use arrowsmith_engine_rtl::{Interface, MemoryProfile};
@@ -25,8 +24,7 @@ use arrowsmith_rtlgen::json::{Shape, Writers};
 use arrowsmith_workload::Workload;
 use serde::Serialize;
 
-use crate::machine;
-use crate::result::{Machine, NotMeasured};
+use crate::result;
 use circuits::{ColumnCase, json_sources, run_json};
 use synthesis::{Sources, Tools};
 
@@ -77,25 +75,16 @@ impl Options {
     }
 }
 
-/// The results of a run.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// `rtl`.
-    pub suite: String,
-    /// Where it was measured.
-    pub machine: Machine,
-    /// What was measured.
-    pub commit: String,
-    /// The options of the run.
-    pub command: String,
-    /// Seconds since 1970 at the start.
-    pub started_unix_s: u64,
+/// The results of a run; it has no rows of times.
+pub type Report = result::Report<Extra>;
+
+/// What was found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Extra {
     /// Every circuit.
     pub circuits: Vec<Circuit>,
     /// Circuits behind interfaces.
     pub end_to_end: Vec<EndToEnd>,
-    /// What was not measured, with the reason.
-    pub not_measured: Vec<NotMeasured>,
 }
 
 /// A circuit, and its measurements.
@@ -189,17 +178,7 @@ const INTERFACE_SHAPE: Shape =
 /// Makes the report; `progress` gets the step in progress.
 #[must_use]
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    let mut report = Report {
-        suite: "rtl".into(),
-        machine: machine::describe(),
-        commit: machine::commit(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        started_unix_s: started,
-        circuits: Vec::new(),
-        end_to_end: Vec::new(),
-        not_measured: Vec::new(),
-    };
+    let mut report: Report = result::Report::start("rtl", None, Extra::default());
     let mut maker = Maker {
         tools: Tools { limit_s: options.limit_s, cache: options.cache.clone() },
         report: &mut report,
@@ -223,7 +202,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
     if options.place {
         cases.iter_mut().for_each(|case| maker.place(case));
     }
-    maker.report.circuits = cases.into_iter().map(|case| case.circuit).collect();
+    maker.report.extra.circuits = cases.into_iter().map(|case| case.circuit).collect();
     if options.end_to_end {
         for workload in END_TO_END {
             let named = options.schemas.iter().any(|(name, _)| name == workload.name());
@@ -232,22 +211,13 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Report {
             }
         }
     }
-    report.not_measured.push(NotMeasured {
-        workload: "Arria 10 GX".into(),
-        engine: "resources".into(),
-        reason: "no open tool synthesizes for it".into(),
-    });
-    report.not_measured.push(NotMeasured {
-        workload: "every circuit".into(),
-        engine: "clock after placing and routing on the papers' families".into(),
-        reason: "no open tool places on them".into(),
-    });
+    report.missing("resources", "Arria 10 GX", "no open tool synthesizes for it");
+    let clock = "clock after placing and routing on";
+    let (theirs, other) =
+        (format!("{clock} the papers' families"), format!("{clock} another family"));
+    report.missing(&theirs, "every circuit", "no open tool places on them");
     if !options.place {
-        report.not_measured.push(NotMeasured {
-            workload: "every circuit".into(),
-            engine: "clock after placing and routing on another family".into(),
-            reason: "takes long; --place enables it".into(),
-        });
+        report.missing(&other, "every circuit", "takes long; --place enables it");
     }
     report
 }
@@ -276,8 +246,7 @@ impl Maker<'_> {
         step: impl FnOnce(&Tools) -> Result<T, String>,
     ) -> Option<T> {
         (self.progress)(&format!("{of}: {what}"));
-        let missing = |reason| NotMeasured { workload: of.into(), engine: what.into(), reason };
-        step(&self.tools).map_err(|reason| self.report.not_measured.push(missing(reason))).ok()
+        step(&self.tools).map_err(|reason| self.report.missing(what, of, reason)).ok()
     }
 
     fn json(&mut self, name: &str, schema: &Arc<Schema>, width: usize) -> Option<Case> {
@@ -340,7 +309,7 @@ impl Maker<'_> {
             let run = self.note(&of, &format!("behind {}", interface.name), |_| {
                 run_json(workload, INTERFACE_SHAPE, interface.at(megahertz), bytes)
             });
-            self.report.end_to_end.extend(run.map(|run| EndToEnd {
+            self.report.extra.end_to_end.extend(run.map(|run| EndToEnd {
                 name: workload.name().to_owned(),
                 width,
                 parsers,

@@ -100,12 +100,7 @@ fn report() -> Report {
     let mut unrun = circuit("my<schema>", "json", 16);
     unrun.run = None;
     unrun.parts.clear();
-    Report {
-        suite: "rtl".into(),
-        machine: machine::describe(),
-        commit: "abc".into(),
-        command: "arrowsmith rtl report".into(),
-        started_unix_s: 1,
+    let extra = Extra {
         circuits: vec![
             circuit("battery", "json", 8),
             unrun,
@@ -123,12 +118,10 @@ fn report() -> Report {
             gb_per_s: 4.7,
             limit_gb_per_s: 4.8,
         }],
-        not_measured: vec![NotMeasured {
-            workload: "my<schema>".into(),
-            engine: "cycles".into(),
-            reason: "no records".into(),
-        }],
-    }
+    };
+    let mut report: Report = result::Report::start("rtl", None, extra);
+    report.missing("cycles", "my<schema>", "no records");
+    report
 }
 
 #[test]
@@ -161,7 +154,7 @@ fn the_page_says_what_is_measured_and_what_is_derived() {
 
 #[test]
 fn a_report_without_a_circuit_is_a_page_all_the_same() {
-    let empty = Report { circuits: Vec::new(), end_to_end: Vec::new(), ..report() };
+    let empty = Report { extra: Extra::default(), ..report() };
     assert!(html(&empty).ends_with("</html>\n"));
 }
 
@@ -178,7 +171,7 @@ fn a_schema_that_no_circuit_takes_is_named() {
     };
     let mut steps = Vec::new();
     let report = run(&options, &mut |step| steps.push(step.to_owned()));
-    assert!(report.circuits.is_empty());
+    assert!(report.extra.circuits.is_empty());
     assert!(report.not_measured[0].reason.contains("when"), "{:?}", report.not_measured);
     assert_eq!(steps, ["odd, 8 bytes: circuit"]);
 }

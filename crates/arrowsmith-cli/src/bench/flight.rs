@@ -11,7 +11,7 @@ use arrowsmith_flight::query::Query;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use super::{Outputs, failure, write_report};
+use super::{Outputs, all_right, failure, print_missing, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
@@ -110,7 +110,7 @@ pub fn run(args: &FlightBenchArgs) -> Outcome {
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::flight::run(&options, &mut progress).map_err(failure)?;
     write_report(&args.outputs, &report, || html(&report))?;
-    for goal in &report.goals {
+    for goal in &report.extra.goals {
         eprintln!(
             "{}, beside {}: {:.2} x, wanted {:.2} x{}",
             goal.goal,
@@ -120,19 +120,10 @@ pub fn run(args: &FlightBenchArgs) -> Outcome {
             if goal.reached { "" } else { ": MISSED" }
         );
     }
-    for missing in &report.not_measured {
-        eprintln!("{} {} not measured: {}", missing.engine, missing.workload, missing.reason);
-    }
-    match report.rows.iter().find(|row| !row.valid) {
-        Some(row) => Err(Failure::Work(Error::Config(format!(
-            "{}: {} with the client {}: {}",
-            row.workload,
-            row.engine,
-            row.client,
-            row.difference.as_deref().unwrap_or("nothing was measured")
-        )))),
-        None => Ok(()),
-    }
+    print_missing(&report.not_measured);
+    all_right(report.rows.iter().find(|row| !row.valid()), |row| {
+        format!("{}: {} with the client {}", row.workload(), row.engine(), row.text("client"))
+    })
 }
 
 /// Reads whole flights, one endpoint after another, as the suite's other clients do.

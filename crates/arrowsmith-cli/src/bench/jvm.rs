@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use arrowsmith_bench::jvm::{Options, html};
 use clap::Args;
 
-use super::{Outputs, failure, write_report};
-use crate::failure::{Failure, Outcome};
+use super::{Outputs, all_right, failure, print_missing, write_report};
+use crate::failure::Outcome;
 use crate::size;
 
 /// JVM objects to native memory: the approaches of the paper and today's, on every JDK
@@ -75,13 +75,18 @@ pub fn run(args: &JvmBenchArgs) -> Outcome {
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::jvm::run(&options, &mut progress).map_err(failure)?;
     write_report(&args.outputs, &report, || html(&report))?;
-    for row in report.rows.iter().filter(|row| row.objects > 1) {
+    for row in report.rows.iter().filter(|row| row.count("objects") > 1) {
         eprintln!(
             "{:<13} {:>7} JDK {} {:<18} {:>2} threads {:>8.3} GB/s",
-            row.workload, row.x, row.jdk, row.engine, row.threads, row.gb_per_s
+            row.workload(),
+            row.count("x"),
+            row.count("jdk"),
+            row.engine(),
+            row.threads(),
+            row.gb_per_s()
         );
     }
-    for goal in &report.goals {
+    for goal in &report.extra.goals {
         eprintln!(
             "{}, {}, JDK {}, {} threads: {:.2} of {}, {}",
             goal.workload,
@@ -93,14 +98,9 @@ pub fn run(args: &JvmBenchArgs) -> Outcome {
             if goal.met { "met" } else { "not met" }
         );
     }
-    for missing in &report.not_measured {
-        eprintln!("{} {} not measured: {}", missing.engine, missing.workload, missing.reason);
-    }
-    match report.rows.iter().find(|row| !row.valid) {
-        Some(row) => Err(Failure::Work(arrowsmith_core::Error::Config(format!(
-            "{} at {}, JDK {}: {} comes to a wrong sum",
-            row.workload, row.x, row.jdk, row.engine
-        )))),
-        None => Ok(()),
-    }
+    print_missing(&report.not_measured);
+    all_right(report.rows.iter().find(|row| !row.valid()), |row| {
+        let (x, jdk) = (row.count("x"), row.count("jdk"));
+        format!("{} at {x}, JDK {jdk}: {} comes to a wrong sum", row.workload(), row.engine())
+    })
 }

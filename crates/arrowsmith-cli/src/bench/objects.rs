@@ -5,11 +5,10 @@
 use std::path::PathBuf;
 
 use arrowsmith_bench::objects::{self, OURS, Options};
-use arrowsmith_core::Error;
 use clap::Args;
 
-use super::{Outputs, failure, write_report};
-use crate::failure::{Failure, Outcome};
+use super::{Outputs, all_right, failure, write_report};
+use crate::failure::Outcome;
 
 /// C++ object graphs: the generated reader, the paper's software, today's libraries, and the
 /// circuit
@@ -77,11 +76,8 @@ pub fn run(args: &ObjectsBenchArgs) -> Outcome {
     let mut progress = |line: &str| eprintln!("{line}");
     let report = objects::run(&options, &mut progress).map_err(failure)?;
     write_report(&args.outputs, &report, || objects::html(&report))?;
-    match report.rows.iter().find(|row| row.codec == OURS && !row.valid) {
-        Some(row) => Err(Failure::Work(Error::Config(format!(
-            "the tree of {} operations has another value",
-            row.operations
-        )))),
-        None => Ok(()),
-    }
+    let wrong = report.rows.iter().find(|row| row.text("codec") == OURS && !row.valid());
+    all_right(wrong, |row| {
+        format!("the tree of {} operations has another value", row.count("operations"))
+    })
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The FPGA resources of circuits: mapped, placed and routed, module by module.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
-use super::shown;
-use crate::report::{escape, number, number_table};
+use crate::page::{maybe, number, number_table, part, section};
 use crate::rtl::model::{Device, LX110T, VU9P, VU37P, megahertz, per_cent};
 use crate::rtl::{CLOCKS, Report};
 
 /// Number of modules listed per circuit.
 const MODULES_SHOWN: usize = 12;
 
-pub(super) fn resources(report: &Report) -> String {
-    let rows = report.circuits.iter().flat_map(|circuit| {
+pub(super) fn resources(report: &Report) -> Markup {
+    let rows = report.extra.circuits.iter().flat_map(|circuit| {
         circuit.parts.iter().map(move |part| {
             let found = &part.resources;
             let share = |device: &Device| {
@@ -63,19 +62,21 @@ pub(super) fn resources(report: &Report) -> String {
         "MHz, model",
         "Slowest path",
     ];
-    format!(
-        "<section>\n<h2>Resources and depth</h2>\n<p>Measured after technology mapping by Yosys. The model of time knows cells and a typical net after each, \
-         not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.</p>\n{}</section>\n",
+    let intro = format!(
+        "Measured after technology mapping by Yosys. The model of time knows cells and a typical net \
+         after each, not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The \
+         Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.",
         CLOCKS[1],
         number(1e3 / f64::from(CLOCKS[1])),
         LX110T.name,
-        LX110T.luts,
-        number_table(&head, rows)
-    )
+        LX110T.luts
+    );
+    section("Resources and depth", intro, number_table(&head, rows))
 }
 
-pub(super) fn placed(report: &Report) -> String {
+pub(super) fn placed(report: &Report) -> Markup {
     let rows: Vec<Vec<String>> = report
+        .extra
         .circuits
         .iter()
         .filter_map(|circuit| {
@@ -95,12 +96,12 @@ pub(super) fn placed(report: &Report) -> String {
                 format!("{:.0} %", 100.0 * found.path.routing_ns / found.path.ns),
                 found.path.cells.to_string(),
                 format!("{} → {}", found.path.from, found.path.to),
-                shown(model, number),
+                maybe(model, number),
             ])
         })
         .collect();
     if rows.is_empty() {
-        return String::new();
+        return html! {};
     }
     let head = [
         "Circuit",
@@ -117,24 +118,23 @@ pub(super) fn placed(report: &Report) -> String {
         "Slowest path",
         "MHz on UltraScale+, model",
     ];
-    let devices = report.circuits.iter().filter_map(|circuit| circuit.placed.as_ref());
+    let devices = report.extra.circuits.iter().filter_map(|circuit| circuit.placed.as_ref());
     let device = devices.map(|found| &*found.device).next().unwrap_or_default();
-    format!(
-        "<section>\n<h2>Placed and routed</h2>\n<p>On a Lattice {}, the largest FPGA with an open flow that ends in timing: Yosys and nextpnr. It is slower than the papers' by its making \
-         (40 nm against 16 nm, look-up tables of four inputs against six), so that its clock is evidence of what wires take, not of the papers' clock. \
-         Registers of a harness replace pins: a shift register before every port, another after it.</p>\n{}</section>\n",
-        escape(device),
-        number_table(&head, rows.into_iter())
-    )
+    let intro = format!(
+        "On a Lattice {device}, the largest FPGA with an open flow that ends in timing: Yosys and \
+         nextpnr. It is slower than the papers' by its making (40 nm against 16 nm, look-up tables of \
+         four inputs against six), so that its clock is evidence of what wires take, not of the \
+         papers' clock. Registers of a harness replace pins: a shift register before every port, \
+         another after it."
+    );
+    section("Placed and routed", intro, number_table(&head, rows))
 }
 
-pub(super) fn modules(report: &Report) -> String {
-    let mut text = String::from(
-        "<section>\n<h2>Where look-up tables go</h2>\n<p>Modules of a device synthesized each for itself, without what is inside them: nothing is shared or \
-         dropped across their edges, so that the sum is more than the whole.</p>\n",
-    );
-    for circuit in report.circuits.iter().filter(|circuit| !circuit.modules.is_empty()) {
-        let _ = writeln!(text, "<h3>{}, {} bytes</h3>", escape(&circuit.name), circuit.width);
+pub(super) fn modules(report: &Report) -> Markup {
+    let head =
+        ["Module", "Copies", "LUT, all copies", "FF, all copies", "LUTs in a path", "ns, model"];
+    let tables = report.extra.circuits.iter().filter(|circuit| !circuit.modules.is_empty());
+    let tables = tables.map(|circuit| {
         let rows = circuit.modules.iter().take(MODULES_SHOWN).map(|module| {
             vec![
                 module.name.clone(),
@@ -145,18 +145,11 @@ pub(super) fn modules(report: &Report) -> String {
                 number(module.ns),
             ]
         });
-        text.push_str(&number_table(
-            &[
-                "Module",
-                "Copies",
-                "LUT, all copies",
-                "FF, all copies",
-                "LUTs in a path",
-                "ns, model",
-            ],
-            rows,
-        ));
-    }
-    text.push_str("</section>\n");
-    text
+        let title = format!("{}, {} bytes", circuit.name, circuit.width);
+        part(title, "", number_table(&head, rows))
+    });
+    let intro = "Modules of a device synthesized each for itself, without what is inside them: \
+                 nothing is shared or dropped across their edges, so that the sum is more than the \
+                 whole.";
+    section("Where look-up tables go", intro, html! { @for table in tables { (table) } })
 }

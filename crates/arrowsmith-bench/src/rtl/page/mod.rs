@@ -5,114 +5,78 @@
 
 mod resources;
 
-use std::fmt::Write;
-
 use arrowsmith_engine_rtl::Interface;
+use maud::{Markup, html};
 
 use super::model::{
     JSON_PAPER, PARQUET_PAPER, VU9P, VU37P, fit_half, joules_of, joules_per_gb, luts_per_gb_per_s,
     per_cent,
 };
 use super::{CLOCKS, Circuit, Report};
-use crate::report::{LineChart, STYLE, Series, date, escape, legend, number, number_table};
+use crate::page::{
+    self, Chart, Form, Series, distinct, legend, maybe, number, number_table, part, section,
+};
 
 /// Makes one self-contained page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let day = date(report.started_unix_s);
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Generated circuits, {day}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header>\n<h1>Generated circuits</h1>\n\
-         <p class=\"sub\">JSON and Parquet to Arrow, simulated and synthesized · {day} · commit {}</p>\n\
-         </header>\n",
-        escape(&report.commit)
-    );
-    for section in [
-        json,
-        parquet,
-        end_to_end,
-        resources::resources,
-        resources::placed,
-        resources::modules,
-        method,
-    ] {
-        page.push_str(&section(report));
-    }
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
-}
-
-fn shown<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
-    value.map_or_else(|| "–".to_owned(), text)
+    let body = html! {
+        (json(report)) (parquet(report)) (end_to_end(report))
+        (resources::resources(report)) (resources::placed(report)) (resources::modules(report))
+        (method(report))
+    };
+    let subtitle = "JSON and Parquet to Arrow, simulated and synthesized";
+    page::page(report, "Generated circuits", subtitle, body)
 }
 
 fn of<'a>(report: &'a Report, format: &'a str) -> impl Iterator<Item = &'a Circuit> {
-    report.circuits.iter().filter(move |circuit| circuit.format == format)
+    report.extra.circuits.iter().filter(move |circuit| circuit.format == format)
 }
 
 /// Lines over the width, one per schema.
 fn chart(
     report: &Report,
     title: &str,
-    y_label: &str,
+    unit: &str,
     value: impl Fn(&Circuit) -> Option<f64>,
-) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    let mut widths: Vec<usize> = Vec::new();
-    for circuit in of(report, "json") {
-        if !names.contains(&&*circuit.name) {
-            names.push(&circuit.name);
-        }
-        if !widths.contains(&circuit.width) {
-            widths.push(circuit.width);
-        }
-    }
+) -> Markup {
+    let names = distinct(of(report, "json").map(|circuit| &*circuit.name));
+    let mut widths = distinct(of(report, "json").map(|circuit| circuit.width));
     widths.sort_unstable();
     let at = |name: &str, width: usize| {
         of(report, "json").find(|circuit| circuit.name == name && circuit.width == width)
     };
-    let series = names.iter().enumerate().map(|(index, name)| Series {
-        index,
-        name,
-        values: widths.iter().map(|width| at(name, *width).and_then(&value)).collect(),
+    let series = names.iter().enumerate().map(|(index, name)| {
+        let values = widths.iter().map(|width| at(name, *width).and_then(&value));
+        Series::new(index, name, values)
     });
-    let chart = LineChart {
+    let chart = Chart {
+        form: Form::Lines,
         title,
-        x_label: "bytes per cycle that a parser can take",
-        y_label,
+        steps_are: "bytes per cycle that a parser can take",
+        unit,
         steps: widths.iter().map(usize::to_string).collect(),
         series: series.collect(),
-        ideal: None,
+        ideal: Vec::new(),
     };
-    format!("<div>{}{}</div>\n", chart.svg(), legend(names.into_iter().enumerate()))
+    html! { div { (chart.draw()) (legend(names.iter().copied().enumerate())) } }
 }
 
-fn json(report: &Report) -> String {
+fn json(report: &Report) -> Markup {
     if of(report, "json").next().is_none() {
-        return String::new();
+        return html! {};
     }
-    let mut text = String::from(
-        "<section>\n<h2>JSON</h2>\n<p>One parser. Measured: bytes of JSON per cycle on an ideal memory, look-up tables after mapping for \
-         UltraScale+. Derived: GB/s at 200 MHz and look-up tables for each. A device has writers, memory \
-         interfaces and registers too.</p>\n<div class=\"panels\">\n",
-    );
-    text.push_str(&chart(report, "Throughput", "bytes of JSON per cycle, measured", |circuit| {
-        circuit.run.map(|run| run.input_per_cycle())
-    }));
+    let rate = |circuit: &Circuit| circuit.run.map(|run| run.input_per_cycle());
     let area = |circuit: &Circuit| {
         let found = circuit.part("device", "xcup")?;
         Some(luts_per_gb_per_s(found.luts_all, circuit.gb_per_s(CLOCKS[0])?) / 1e3)
     };
-    text.push_str(&chart(report, "Area", "thousand LUTs for a GB/s at 200 MHz, derived", area));
-    text.push_str("</div>\n");
     let rows = of(report, "json").map(|circuit| {
         let rate = circuit.gb_per_s(CLOCKS[0]);
         let part = |part: &str| {
             let luts = circuit.part(part, "xcup").map(|found| found.luts_all);
             let each = luts.zip(rate).map(|(luts, rate)| luts_per_gb_per_s(luts, rate));
-            [shown(luts, |luts| luts.to_string()), shown(each, |each| format!("{each:.0}"))]
+            [maybe(luts, |luts| luts.to_string()), maybe(each, |each| format!("{each:.0}"))]
         };
         let energy = circuit.part("device", "xcup").zip(circuit.run).map(|(found, run)| {
             joules_per_gb(found.luts_all, found.block_ram_36, run.input_per_cycle())
@@ -120,13 +84,13 @@ fn json(report: &Report) -> String {
         let ([parser, parser_each], [device, device_each]) = (part("parser"), part("device"));
         vec![
             format!("{}, {} bytes", circuit.name, circuit.width),
-            shown(circuit.run, |run| number(run.input_per_cycle())),
-            shown(rate, number),
+            maybe(circuit.run, |run| number(run.input_per_cycle())),
+            maybe(rate, number),
             parser,
             parser_each,
             device,
             device_each,
-            shown(energy, number),
+            maybe(energy, number),
         ]
     });
     let head = [
@@ -139,14 +103,22 @@ fn json(report: &Report) -> String {
         "LUT a GB/s, derived (goal 8,000)",
         "J/GB, estimate",
     ];
-    text.push_str(&number_table(&head, rows));
-    text.push_str(&json_paper(report));
-    text.push_str("</section>\n");
-    text
+    let body = html! {
+        div.panels {
+            (chart(report, "Throughput", "bytes of JSON per cycle, measured", rate))
+            (chart(report, "Area", "thousand LUTs for a GB/s at 200 MHz, derived", area))
+        }
+        (number_table(&head, rows))
+        (json_paper(report))
+    };
+    let intro = "One parser. Measured: bytes of JSON per cycle on an ideal memory, look-up tables \
+                 after mapping for UltraScale+. Derived: GB/s at 200 MHz and look-up tables for \
+                 each. A device has writers, memory interfaces and registers too.";
+    section("JSON", intro, body)
 }
 
 /// For comparison with Table I: the speed of the paper's devices, half full of our parsers.
-fn json_paper(report: &Report) -> String {
+fn json_paper(report: &Report) -> Markup {
     let mut rows = Vec::new();
     for paper in JSON_PAPER {
         rows.push(vec![
@@ -198,22 +170,22 @@ fn json_paper(report: &Report) -> String {
         }
     }
     let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "J/GB", "Limit"];
-    format!(
-        "<h3>Comparison with Table I of the JSON paper</h3>\n<p>The paper's rows are measured on boards and include its shell (per cent of ALMs or CLBs). Ours are \
-         derived: as many devices, each with its own port to memory, as the interface needs, if half of a VU37P holds them. \
-         The Arrow output goes back over the same interface, in the other direction: if Arrow is larger than the text, that is the limit.</p>\n{}",
-        number_table(&head, rows.into_iter())
-    )
+    let intro = "The paper's rows are measured on boards and include its shell (per cent of ALMs or \
+                 CLBs). Ours are derived: as many devices, each with its own port to memory, as the \
+                 interface needs, if half of a VU37P holds them. The Arrow output goes back over the \
+                 same interface, in the other direction: if Arrow is larger than the text, that is \
+                 the limit.";
+    part("Comparison with Table I of the JSON paper", intro, number_table(&head, rows))
 }
 
-fn parquet(report: &Report) -> String {
+fn parquet(report: &Report) -> Markup {
     if of(report, "parquet").next().is_none() {
-        return String::new();
+        return html! {};
     }
     let ours = of(report, "parquet").map(|circuit| {
         let found = circuit.part("device", "xcup");
         let share = |part: fn(&super::Resources) -> u64, all: u64| {
-            shown(found, |found| format!("{:.2} %", per_cent(part(found), all)))
+            maybe(found, |found| format!("{:.2} %", per_cent(part(found), all)))
         };
         vec![
             format!("arrowsmith, {}", circuit.name),
@@ -221,10 +193,10 @@ fn parquet(report: &Report) -> String {
             share(|found| found.luts_all, VU9P.luts),
             share(|found| found.flip_flops, VU9P.flip_flops),
             share(|found| found.block_ram_36, VU9P.block_ram_36),
-            shown(circuit.run, |run| number(run.output_per_cycle())),
-            shown(circuit.gb_per_s(CLOCKS[0]), number),
-            shown(circuit.gb_per_s(CLOCKS[1]), number),
-            shown(found.zip(circuit.run), |(found, run)| {
+            maybe(circuit.run, |run| number(run.output_per_cycle())),
+            maybe(circuit.gb_per_s(CLOCKS[0]), number),
+            maybe(circuit.gb_per_s(CLOCKS[1]), number),
+            maybe(found.zip(circuit.run), |(found, run)| {
                 number(joules_per_gb(found.luts_all, found.block_ram_36, run.output_per_cycle()))
             }),
         ]
@@ -247,16 +219,15 @@ fn parquet(report: &Report) -> String {
         "GB/s at 250 MHz, derived",
         "J/GB, estimate",
     ];
-    format!(
-        "<section>\n<h2>Parquet</h2>\n<p>One converter with memory interface and registers, per cent of a VU9P, next to Table I of the paper. Ours: after \
-         Yosys's mapping, neither placed nor routed. The paper's: placed and routed, without the shell.</p>\n{}{}</section>\n",
-        number_table(&head, ours.chain(theirs)),
-        parquet_interfaces(report)
-    )
+    let intro = "One converter with memory interface and registers, per cent of a VU9P, next to \
+                 Table I of the paper. Ours: after Yosys's mapping, neither placed nor routed. The \
+                 paper's: placed and routed, without the shell.";
+    let table = number_table(&head, ours.chain(theirs));
+    section("Parquet", intro, html! { (table) (parquet_interfaces(report)) })
 }
 
 /// The throughput of a converter at its clock, limited by an interface.
-fn parquet_interfaces(report: &Report) -> String {
+fn parquet_interfaces(report: &Report) -> Markup {
     let rows = of(report, "parquet").filter_map(|circuit| {
         let (run, alone) = (circuit.run?, circuit.gb_per_s(CLOCKS[1])?);
         let behind = Interface::ALL.map(|interface| {
@@ -269,18 +240,16 @@ fn parquet_interfaces(report: &Report) -> String {
     });
     let mut head = vec!["Converter", "GB/s at 250 MHz alone"];
     head.extend(Interface::ALL.iter().map(|interface| interface.name));
-    format!(
-        "<h3>Behind the interfaces</h3>\n<p>Derived: GB of Arrow per second, the minimum of the converter's and the interface's throughput each way, Parquet in and \
-         Arrow out.</p>\n{}",
-        number_table(&head, rows)
-    )
+    let intro = "Derived: GB of Arrow per second, the minimum of the converter's and the interface's \
+                 throughput each way, Parquet in and Arrow out.";
+    part("Behind the interfaces", intro, number_table(&head, rows))
 }
 
-fn end_to_end(report: &Report) -> String {
-    if report.end_to_end.is_empty() {
-        return String::new();
+fn end_to_end(report: &Report) -> Markup {
+    if report.extra.end_to_end.is_empty() {
+        return html! {};
     }
-    let rows = report.end_to_end.iter().map(|case| {
+    let rows = report.extra.end_to_end.iter().map(|case| {
         vec![
             format!(
                 "{}, {} parsers of {} bytes, {} ports",
@@ -305,33 +274,20 @@ fn end_to_end(report: &Report) -> String {
         "A parser had no input",
         "A parser had no room",
     ];
-    format!(
-        "<section>\n<h2>End to end</h2>\n<p>Parsers that share ports to memory, simulated as a whole behind a model of the interface (latency and payload rate each \
-         way). The interface's figure is for JSON: the throughput of its slower direction.</p>\n{}</section>\n",
-        number_table(&head, rows)
-    )
+    let intro = "Parsers that share ports to memory, simulated as a whole behind a model of the \
+                 interface (latency and payload rate each way). The interface's figure is for JSON: \
+                 the throughput of its slower direction.";
+    section("End to end", intro, number_table(&head, rows))
 }
 
-fn method(report: &Report) -> String {
-    let machine = &report.machine;
-    let mut text = String::from("<section>\n<h2>Method</h2>\n<dl>\n");
-    let mut entry = |term: &str, what: &str| {
-        let _ = writeln!(text, "<dt>{term}</dt><dd>{}</dd>", escape(what));
-    };
-    entry("Processor", &format!("{}, {} cores available", machine.cpu, machine.cores));
-    entry("Command", &report.command);
-    for missing in &report.not_measured {
-        entry(
-            "Not measured",
-            &format!("{}, {}: {}", missing.workload, missing.engine, missing.reason),
-        );
-    }
-    text.push_str(
-        "</dl>\n<p>Cycles: Verilator runs the generated circuit on generated records; every value is compared with the engine cpu. Look-up tables include those that are \
-         memory or shift registers; two small ones that a vendor's tool would merge count as two. Interfaces are models: payload rates of PCIe Gen3 x8 \
-         7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 x16 57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an estimate of the \
-         fabric only: 0.1 µW for a look-up table with its register and 10 µW for a block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, \
-         no static power, so it cannot be compared with the papers' figures of whole systems.</p>\n</section>\n",
-    );
-    text
+fn method(report: &Report) -> Markup {
+    let how = "Cycles: Verilator runs the generated circuit on generated records; every value is \
+               compared with the engine cpu. Look-up tables include those that are memory or shift \
+               registers; two small ones that a vendor's tool would merge count as two. Interfaces \
+               are models: payload rates of PCIe Gen3 x8 7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 x16 \
+               57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an estimate \
+               of the fabric only: 0.1 µW for a look-up table with its register and 10 µW for a \
+               block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, no static \
+               power, so it cannot be compared with the papers' figures of whole systems.";
+    page::method(report, &[], how)
 }
