@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::definition::PeerKind;
-use crate::peer::last_line;
+use crate::process::last_line;
 
 /// File name → text, for each peer.
 pub(crate) type Sources = &'static [(&'static str, &'static str)];
@@ -90,17 +90,23 @@ pub(crate) fn install(
 fn python(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
     let interpreter = folder.join("venv/bin/python");
     let changed = write(folder, PYTHON)?;
-    let done = folder.join("installed");
-    if changed || !done.is_file() {
+    if changed || !folder.join("installed").is_file() {
         progress("installing pyarrow, polars and DuckDB");
-        remove(&done)?;
-        run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-        run(Command::new(&interpreter)
-            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
-            .arg(folder.join("requirements.txt")))?;
-        fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
+        pip(folder)?;
     }
     Ok(vec![interpreter, folder.join("peer.py")])
+}
+
+/// Makes a virtual environment with the packages of `requirements.txt` in a folder; `installed` is
+/// there when it is complete.
+pub(crate) fn pip(folder: &Path) -> Result<(), String> {
+    let done = folder.join("installed");
+    remove(&done)?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
+    run(Command::new(folder.join("venv/bin/python"))
+        .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
+        .arg(folder.join("requirements.txt")))?;
+    fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))
 }
 
 fn rust(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {

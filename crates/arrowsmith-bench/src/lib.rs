@@ -48,6 +48,7 @@ pub mod objects;
 mod page;
 pub mod parquet;
 mod peer;
+mod process;
 mod reference;
 mod report;
 mod result;

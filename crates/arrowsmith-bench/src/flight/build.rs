@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::{Sources, cargo, kept, run, write};
+use crate::install::{Sources, cargo, kept, pip, run, write};
 
 macro_rules! sources {
     ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
@@ -96,18 +96,13 @@ fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, Strin
     let changed = write(&folder, &PYTHON[..1])?;
     write(&folder, PYTHON)?;
     let interpreter = folder.join("venv/bin/python");
-    let done = folder.join("installed");
-    if changed || !done.is_file() {
-        let _ = fs::remove_file(&done);
+    if changed || !folder.join("installed").is_file() {
         progress("installing pyarrow and PostgreSQL's drivers");
-        run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-        run(Command::new(&interpreter)
-            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
-            .arg(folder.join("requirements.txt")))?;
+        pip(&folder)?;
         // Library names for the linker.
         let links = "import pyarrow; pyarrow.create_library_symlinks()";
-        run(Command::new(&interpreter).args(["-c", links]))?;
-        fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
+        let linked = run(Command::new(&interpreter).args(["-c", links]));
+        linked.inspect_err(|_| drop(fs::remove_file(folder.join("installed"))))?;
     }
     Ok(interpreter)
 }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::process::{Place, Process, Usage};
+use super::place::Place;
 use super::{IPC_MAPPED, OURS, RAW, Report};
 use crate::check::{Check, Column};
 use crate::page::maybe;
+use crate::process::{Process, Usage};
 use crate::result::Row;
 
 /// A running server or client.
@@ -45,12 +46,12 @@ struct Sums {
 
 impl Contestant {
     pub(super) fn server(place: &Place, name: &str, words: &[PathBuf]) -> Result<Self, String> {
-        let process = Process::start(place, place.command(words), &format!("{name}-server"))?;
+        let process = place.start(place.command(words), &format!("{name}-server"))?;
         Self::ready(name, process)
     }
 
     pub(super) fn client(place: &Place, name: &str, words: &[PathBuf]) -> Result<Self, String> {
-        let process = Process::start(place, place.command(words), &format!("{name}-client"))?;
+        let process = place.start(place.command(words), &format!("{name}-client"))?;
         Self::ready(name, process)
     }
 
@@ -64,7 +65,7 @@ impl Contestant {
 
     /// `arrowsmith serve`: its output for people contains the address.
     pub(super) fn ours(place: &Place, words: &[PathBuf]) -> Result<Self, String> {
-        let mut process = Process::start(place, place.command(words), &format!("{OURS}-server"))?;
+        let mut process = place.start(place.command(words), &format!("{OURS}-server"))?;
         let line = process.line_with("grpc://")?;
         let uri = line.split_whitespace().find_map(|word| {
             let at = word.find("grpc://")?;

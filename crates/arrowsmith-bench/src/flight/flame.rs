@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::contest::Contestant;
 use super::{IPC_TCP, PARQUET, RAW, Report};
 use crate::install::run;
-use crate::peer::last_line;
+use crate::process::last_line;
 
 /// Samples per second.
 const SAMPLES_PER_SECOND: &str = "199";

@@ -18,7 +18,7 @@ mod flame;
 mod goals;
 mod lines;
 mod page;
-mod process;
+mod place;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ use serde::Serialize;
 use self::build::Programs;
 use self::contest::{Contestant, Pair};
 use self::data::DataSet;
-use self::process::{Namespace, Place};
+use self::place::{Namespace, Place};
 use crate::BenchError;
 use crate::result::{self, Row};
 

@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use super::contest::{self, Contestant, Pair};
 use super::data;
-use super::process::Process;
 use super::{ROWS, Report, Suite, build};
 use crate::install::run;
 
@@ -57,7 +56,7 @@ pub(super) fn measure(
     words.extend(["-p".into(), port.into(), "-c".into(), socket.into()]);
     let mut command = suite.place.command(&words);
     command.current_dir(folder.path());
-    let mut process = Process::start(suite.place, command, "postgresql-server")?;
+    let mut process = suite.place.start(command, "postgresql-server")?;
     process.line_with("ready to accept connections")?;
 
     let uri = format!("postgresql://postgres@127.0.0.1:{PORT}/postgres");

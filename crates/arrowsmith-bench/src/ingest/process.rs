@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 
 use super::files::{Consumer, Format};
 use crate::BenchError;
+use crate::process::Usage;
 
 /// Timeout of a start or an end.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Ticks of `/proc/PID/stat` per second, on every known Linux architecture.
-const TICKS_PER_SECOND: f64 = 100.0;
 /// Text in flight inside the service.
 const MEMORY_MIB: u32 = 256;
 /// Size of a file: small enough for a consumer to keep up, so that memory is reused.
@@ -41,13 +40,6 @@ pub(super) struct Service {
     folder: tempfile::TempDir,
     launch: Launch,
     consumer: Consumer,
-}
-
-/// The resources a process has used so far.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Usage {
-    pub(super) cpu_s: f64,
-    pub(super) peak_rss_mb: f64,
 }
 
 fn failed(message: impl ToString) -> BenchError {
@@ -147,17 +139,7 @@ impl Service {
 
     /// Its resources; `None` if the system does not report them.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let folder = format!("/proc/{}", self.process.id());
-        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name may contain anything, including spaces and brackets: fields are counted after
-        // it.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-        let mut ticks = || fields.next()?.parse::<f64>().ok();
-        let cpu_s = (ticks()? + ticks()?) / TICKS_PER_SECOND;
-        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
-        Some(Usage { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
+        Usage::of(self.process.id())
     }
 
     /// Stops it cleanly; returns the records in its files.

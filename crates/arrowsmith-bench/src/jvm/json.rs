@@ -11,12 +11,14 @@ use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 use serde::Deserialize;
 
 use super::{Options, Report, Row, SEED, handed_over};
-use crate::peer::last_line;
+use crate::install::{Sources, pip, run as ran, write};
 
 const PEER: &str = include_str!("../../embedded/peers/jvm/JsonPeer.java");
-const SPARK: &str = include_str!("../../embedded/peers/jvm/spark.py");
 /// Spark from the Python package index: it runs on JDK 17 and newer.
-const PYSPARK: &str = include_str!("../../embedded/peers/jvm/requirements.txt");
+const SPARK: Sources = &[
+    ("requirements.txt", include_str!("../../embedded/peers/jvm/requirements.txt")),
+    ("spark.py", include_str!("../../embedded/peers/jvm/spark.py")),
+];
 
 #[derive(Deserialize)]
 struct Answer {
@@ -107,36 +109,16 @@ fn compile(folder: &Path, jdk: &Jdk, libraries: &Libraries) -> Result<std::ffi::
 
 fn spark(folder: &Path) -> Result<(PathBuf, PathBuf), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
-    let python = folder.join("venv/bin/python");
-    let done = folder.join("installed");
-    if fs::read_to_string(&done).ok().as_deref() != Some(PYSPARK) {
-        let wanted = folder.join("requirements.txt");
-        let write = |file: &Path| {
-            fs::write(file, PYSPARK).map_err(|error| format!("{}: {error}", file.display()))
-        };
-        write(&wanted)?;
-        ran(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-        let install = ["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"];
-        ran(Command::new(&python).args(install).arg(&wanted))?;
-        write(&done)?;
+    let changed = write(&folder, &SPARK[..1])?;
+    write(&folder, SPARK)?;
+    if changed || !folder.join("installed").is_file() {
+        pip(&folder)?;
     }
-    let script = folder.join("spark.py");
-    fs::write(&script, SPARK).map_err(|error| format!("{}: {error}", script.display()))?;
-    Ok((python, script))
-}
-
-fn ran(command: &mut Command) -> Result<Vec<u8>, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.stdin(Stdio::null()).output();
-    let output = output.map_err(|error| format!("{program}: {error}"))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    Err(format!("{program} failed: {}", last_line(&output.stderr)))
+    Ok((folder.join("venv/bin/python"), folder.join("spark.py")))
 }
 
 fn answers(command: &mut Command) -> Result<Vec<Answer>, String> {
-    let text = ran(command)?;
+    let text = ran(command.stdin(Stdio::null()))?;
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter(|line| line.starts_with('{'));
     let answers: Result<Vec<Answer>, _> = lines.map(serde_json::from_str).collect();

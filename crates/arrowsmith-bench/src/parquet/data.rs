@@ -14,7 +14,7 @@ use arrow_array::{
     ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-use arrowsmith_workload::{Generator, Workload};
+use arrowsmith_workload::{Generator, SplitMix64, Workload};
 
 use crate::shapes;
 
@@ -151,7 +151,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// `rows` is the total number of rows: sorted data spread over their full range.
     pub(crate) fn new(data: Data, seed: u64, rows: u64) -> Self {
-        let mut rng = Random(seed ^ (data as u64) << 32);
+        let mut rng = Random(SplitMix64::new(seed ^ (data as u64) << 32));
         let words = match data {
             Data::StringsFew | Data::StringsRuns => words(&mut rng, 50, 4, 16),
             Data::StringsMany => words(&mut rng, 100_000, 8, 24),
@@ -323,17 +323,13 @@ fn alphanumeric(rng: &mut Random, length: u64, text: &mut String) {
     text.extend((0..length).map(|_| char::from(ALPHANUMERIC[rng.index(62)])));
 }
 
-/// SplitMix64: the same numbers on every machine.
+/// The distributions of the columns; the same numbers on every machine.
 #[derive(Debug, Clone)]
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        bits ^ (bits >> 31)
+        self.0.next_u64()
     }
 
     fn below(&mut self, end: u64) -> u64 {

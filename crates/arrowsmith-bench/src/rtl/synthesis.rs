@@ -13,7 +13,7 @@ use arrowsmith_rtlgen::library::file_list;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::peer::last_line;
+use crate::process::last_line;
 
 const SCRIPTS: [(&str, &str); 3] = [
     ("report.py", include_str!("../../embedded/syn/report.py")),

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A server or a client under measurement: a process with a protocol of JSON lines, and its
-//! resource use.
+//! A program under measurement: a process with a protocol of JSON lines, and its resource use.
 //!
-//! All of them run in a network namespace that is created for the run, if possible (it requires
-//! root): its loopback device counts only their bytes. The machine's own network is not changed.
+//! A program that dies, hangs or violates the protocol is an error of that program only.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -14,90 +12,14 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 
-use crate::install::run;
-use crate::peer::last_line;
-
 /// Timeout: only a failure takes longer.
-const SILENCE_MAX: Duration = Duration::from_secs(300);
+const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// Ticks of `/proc/PID/stat` per second, on every known Linux architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A network namespace with only a loopback device; removed in the end.
-#[derive(Debug)]
-pub(super) struct Namespace(String);
-
-impl Namespace {
-    pub(super) fn make() -> Result<Self, String> {
-        let name = format!("arrowsmith-flight-{}", std::process::id());
-        run(Command::new("ip").args(["netns", "add", &name]))?;
-        let this = Self(name);
-        run(Command::new("ip").args(["-n", &this.0, "link", "set", "lo", "up"]))?;
-        Ok(this)
-    }
-
-    /// Bytes that went over its loopback device so far.
-    fn bytes(&self) -> Option<u64> {
-        let name = &self.0;
-        let printed =
-            run(Command::new("ip").args(["-s", "-j", "-n", name, "link", "show", "lo"])).ok()?;
-        let links: serde_json::Value = serde_json::from_slice(&printed).ok()?;
-        links[0]["stats64"]["tx"]["bytes"].as_u64()
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).stderr(Stdio::null()).status();
-    }
-}
-
-/// Tells the allocators of C and of Arrow to keep freed memory.
-///
-/// Whether glibc trims its heap after a query depends on the allocation at its end: without this a
-/// client takes 0.16 s or 0.32 s for the same query of the same server, for 2,000 or 130,000 page
-/// faults.
-const KEEP_MEMORY: [(&str, &str); 3] = [
-    ("MALLOC_TRIM_THRESHOLD_", "1099511627776"),
-    ("MALLOC_MMAP_THRESHOLD_", "33554432"),
-    ("MIMALLOC_PURGE_DELAY", "-1"),
-];
-
-/// Where processes are started.
-#[derive(Debug, Default)]
-pub(super) struct Place {
-    /// Whether processes keep memory between queries; the same for all of them.
-    pub(super) keep_memory: bool,
-    pub(super) namespace: Option<Namespace>,
-    /// For their error output.
-    pub(super) folder: PathBuf,
-}
-
-impl Place {
-    /// A command inside of the namespace.
-    pub(super) fn command(&self, words: &[PathBuf]) -> Command {
-        let mut all: Vec<&Path> = words.iter().map(PathBuf::as_path).collect();
-        if let Some(Namespace(name)) = &self.namespace {
-            let prefix = ["ip", "netns", "exec", name].map(Path::new);
-            all.splice(0..0, prefix);
-        }
-        let mut all = all.into_iter();
-        let mut command = Command::new(all.next().unwrap_or(Path::new("false")));
-        command.args(all);
-        if self.keep_memory {
-            command.envs(KEEP_MEMORY);
-        }
-        command
-    }
-
-    /// Bytes over the network so far, with all protocol overhead; `None` without a namespace.
-    pub(super) fn network_bytes(&self) -> Option<u64> {
-        self.namespace.as_ref()?.bytes()
-    }
-}
-
 /// A running program; dropping it kills it and its children.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -113,16 +35,36 @@ struct Trouble {
 
 /// The resources a process has used so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Usage {
-    pub(super) cpu_s: f64,
+pub(crate) struct Usage {
+    pub(crate) cpu_s: f64,
     /// Since [`Process::reset_peak`].
-    pub(super) peak_rss_mb: f64,
+    pub(crate) peak_rss_mb: f64,
+}
+
+impl Usage {
+    /// Of a process; `None` if the system does not report them.
+    pub(crate) fn of(process: u32) -> Option<Self> {
+        let folder = format!("/proc/{process}");
+        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+        // The name may contain anything, including spaces and brackets: fields are counted after
+        // it.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut ticks = || fields.next()?.parse::<f64>().ok();
+        // Its own, and those of its children that have ended: a database answers in a process of
+        // its own.
+        let cpu_s = (ticks()? + ticks()? + ticks()? + ticks()?) / TICKS_PER_SECOND;
+        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
+        Some(Self { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
+    }
 }
 
 impl Process {
     /// Starts a program, without waiting for its first line.
-    pub(super) fn start(place: &Place, mut command: Command, name: &str) -> Result<Self, String> {
-        let errors = place.folder.join(format!("{name}.stderr"));
+    /// Its error output goes to a file in `folder`, whose last lines explain a failure.
+    pub(crate) fn start(mut command: Command, name: &str, folder: &Path) -> Result<Self, String> {
+        let errors = folder.join(format!("{name}.stderr"));
         let file = File::create(&errors).map_err(|e| format!("{}: {e}", errors.display()))?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
         own_group(&mut command);
@@ -142,12 +84,12 @@ impl Process {
         Ok(Self { child, stdin, lines, errors, name: name.to_owned() })
     }
 
-    pub(super) fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Its next line of the expected form; other lines are skipped.
-    pub(super) fn answer<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+    pub(crate) fn answer<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let until = Instant::now() + SILENCE_MAX;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -166,7 +108,7 @@ impl Process {
     }
 
     /// The first line that contains this, on either output; for programs without JSON output.
-    pub(super) fn line_with(&mut self, mark: &str) -> Result<String, String> {
+    pub(crate) fn line_with(&mut self, mark: &str) -> Result<String, String> {
         let until = Instant::now() + Duration::from_secs(60);
         while Instant::now() < until {
             let said = fs::read_to_string(&self.errors).unwrap_or_default();
@@ -184,7 +126,7 @@ impl Process {
     }
 
     /// Sends it a line and waits for the answer.
-    pub(super) fn ask<T: DeserializeOwned>(&mut self, line: &str) -> Result<T, String> {
+    pub(crate) fn ask<T: DeserializeOwned>(&mut self, line: &str) -> Result<T, String> {
         if let Some(stdin) = &mut self.stdin {
             // If it has ended, the missing answer is reported with its last output.
             let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
@@ -194,31 +136,26 @@ impl Process {
 
     fn exit_error(&mut self) -> String {
         let said = fs::read(&self.errors).unwrap_or_default();
-        // The library's log output precedes the error that ends the program.
-        let status = self.child.try_wait().ok().flatten();
+        // A program ends shortly after its output.
+        let mut status = None;
+        for _ in 0..100 {
+            status = self.child.try_wait().ok().flatten();
+            if status.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let status = status.map_or_else(|| "does not answer".to_owned(), |s| format!("ended, {s}"));
         format!("{}: {status}: {}", self.name, last_line(&said))
     }
 
     /// Its resources; `None` if the system does not report them.
-    pub(super) fn usage(&self) -> Option<Usage> {
-        let folder = format!("/proc/{}", self.child.id());
-        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name may contain anything, including spaces and brackets: fields are counted after
-        // it.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-        let mut ticks = || fields.next()?.parse::<f64>().ok();
-        // Its own, and those of its children that have ended: a database answers in a process of
-        // its own.
-        let cpu_s = (ticks()? + ticks()? + ticks()? + ticks()?) / TICKS_PER_SECOND;
-        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
-        Some(Usage { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        Usage::of(self.id())
     }
 
     /// Resets the peak of memory use, if the kernel supports it.
-    pub(super) fn reset_peak(&self) {
+    pub(crate) fn reset_peak(&self) {
         let _ = fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5");
     }
 }
@@ -254,6 +191,16 @@ impl Drop for Process {
     }
 }
 
+/// The last non-empty line: where tools print the error.
+pub(crate) fn last_line(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    line.map_or_else(
+        || "it printed nothing".to_owned(),
+        |line| line.trim().chars().take(300).collect(),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -261,9 +208,9 @@ mod tests {
     use super::*;
 
     fn shell(folder: &Path, script: &str) -> Process {
-        let place = Place { folder: folder.to_owned(), ..Place::default() };
-        let words = ["sh", "-c", script].map(PathBuf::from);
-        Process::start(&place, place.command(&words), "fake").unwrap()
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Process::start(command, "fake", folder).unwrap()
     }
 
     #[test]
