@@ -25,6 +25,7 @@ use serde::Serialize;
 use self::process::{Service, joules};
 use crate::BenchError;
 use crate::install;
+use crate::machine;
 use crate::page::megabytes;
 use crate::result::{self, Row};
 use crate::stats::Spread;
@@ -70,16 +71,12 @@ impl Options {
     /// The paper's figures, in sizes that take minutes.
     #[must_use]
     pub fn new(program: PathBuf) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut threads: Vec<usize> =
-            std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cores).collect();
-        threads.push(cores);
         Self {
             program,
             workloads: vec![Workload::Battery, Workload::Trip],
             engines: ["cpu", "reference", REDPANDA_CONNECT].map(str::to_owned).to_vec(),
             sizes_bytes: (20..=30).step_by(2).map(|power| 1 << power).collect(),
-            threads,
+            threads: machine::thread_counts(),
             rounds: 5,
             latency_time: Duration::from_secs(5),
             peers_dir: PathBuf::from(".bench"),
@@ -88,11 +85,11 @@ impl Options {
 }
 
 /// The results of the suite. Rows: `workload`, `engine` of the service, parser `threads`, the
-/// requested (`asked_bytes`) and the sent `bytes` and `records` of a run, `seconds` of every run from
-/// the first byte sent to the last acknowledgement, processor time, energy and memory of the service
-/// (`cpu_s_per_gb`, `joules_per_gb`, `peak_rss_mb`), seconds in each stage, all threads together
-/// (`stage_s`), and records that were sent and are not in the files, or more than once, all runs
-/// together (`lost_records`, `repeated_records`).
+/// requested (`asked_bytes`) and the sent `bytes` and `records` of a run, `seconds` of every run
+/// from the first byte sent to the last acknowledgement, processor time, energy and memory of the
+/// service (`cpu_s_per_gb`, `joules_per_gb`, `peak_rss_mb`), seconds in each stage, all threads
+/// together (`stage_s`), and records that were sent and are not in the files, or more than once,
+/// all runs together (`lost_records`, `repeated_records`).
 pub type Report = result::Report<Extra>;
 
 /// What only this suite has.

@@ -22,6 +22,13 @@ pub(crate) fn describe() -> Machine {
     }
 }
 
+/// Powers of two below the number of processors, and that number.
+pub(crate) fn thread_counts() -> Vec<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let below = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cores);
+    below.chain([cores]).collect()
+}
+
 /// The vector instruction sets that a CPU engine could use here.
 #[cfg(target_arch = "x86_64")]
 fn isa() -> String {

@@ -89,8 +89,8 @@ pub struct NotMeasured {
     pub reason: String,
 }
 
-/// One measurement: named facts, in the result's JSON and CSV under the same names. A name with dots
-/// is that of a field inside another (`file.bytes`).
+/// One measurement: named facts, in the result's JSON and CSV under the same names. A name with
+/// dots is that of a field inside another (`file.bytes`).
 ///
 /// Most suites have `workload`, `engine`, `version`, `threads`, `bytes`, `seconds` with their
 /// statistics, `gb_per_s` (10^9 bytes per second, from the median) and `valid` (the result was

@@ -122,10 +122,10 @@ impl Options {
 /// (`threads`), `bytes` of the arrays, rows of the table (`records`), `seconds` of every measured
 /// query from before the connection to the last batch, and of the first, which is a warm-up: a JVM
 /// compiles then (`seconds_first`). Per query: processor time, user and system, mean
-/// (`server_cpu_s`, `client_cpu_s`), both as a share of all processors (`cpu_share`), bytes over the
-/// loopback device, headers included, median (`network_bytes`). Highest resident memory in 10^6
-/// bytes, mapped files included (`peak_rss_mb`, `client_peak_rss_mb`). `valid` if rows and totals of
-/// all columns were right, every time.
+/// (`server_cpu_s`, `client_cpu_s`), both as a share of all processors (`cpu_share`), bytes over
+/// the loopback device, headers included, median (`network_bytes`). Highest resident memory in 10^6
+/// bytes, mapped files included (`peak_rss_mb`, `client_peak_rss_mb`). `valid` if rows and totals
+/// of all columns were right, every time.
 pub type Report = result::Report<Extra>;
 
 /// What only this suite has. The seed is that of the first file; every file has the next.

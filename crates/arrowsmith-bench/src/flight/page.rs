@@ -189,7 +189,8 @@ fn resource_use(report: &Report) -> Markup {
         ("MB/s of network", Cell::With(|row| sent(row, row.seconds_median() * 1e6))),
     ];
     let intro = "Server and client of the same language, on the processors of one machine; the \
-                 paper, on two machines, saw about 90 % and 300 to 400 MB/s with each of its three.";
+                 paper, on two machines, saw about 90 % and 300 to 400 MB/s with each of its \
+                 three.";
     section("Use of processors and network", intro, row_table(own, &columns))
 }
 
@@ -233,9 +234,9 @@ fn bounds(report: &Report) -> Markup {
         "of Arrow over TCP, in memory",
         "Server, s/GB",
     ];
-    let intro = "C++ writes and reads Arrow streams over plain sockets and maps files: a lower bound \
-                 for every transfer. Flight is read by the C++ client here. PostgreSQL's rows go into \
-                 tuples of Python (psycopg) or into Arrow (ADBC).";
+    let intro = "C++ writes and reads Arrow streams over plain sockets and maps files: a lower \
+                 bound for every transfer. Flight is read by the C++ client here. PostgreSQL's \
+                 rows go into tuples of Python (psycopg) or into Arrow (ADBC).";
     section("What Flight costs, and what it replaces", intro, number_table(&head, cells))
 }
 
@@ -325,10 +326,10 @@ fn method(report: &Report) -> Markup {
          and keeps all batches; the time runs from before the connection to the last batch. Then \
          the client counts rows and sums every column, which is compared with the data that the \
          generator wrote. Servers and clients are processes that run all the time; all pairs take \
-         turns, round by round, after a warm-up round. Servers scan with one thread. Processor time \
-         and memory are the system's count of each process; memory includes mapped files. Bytes are \
-         those of the loopback device of a network namespace that holds these processes alone. A \
-         ratio is the median of the ratios of the rounds. 1 GB = "
+         turns, round by round, after a warm-up round. Servers scan with one thread. Processor \
+         time and memory are the system's count of each process; memory includes mapped files. \
+         Bytes are those of the loopback device of a network namespace that holds these processes \
+         alone. A ratio is the median of the ratios of the rounds. 1 GB = "
         (PreEscaped("10<sup>9</sup>")) " bytes of Arrow arrays."
     };
     page::method(report, &more, how)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where servers and clients run: in a network namespace that is created for the run, if possible
-//! (it requires root): its loopback device counts only their bytes. The machine's own network is not
-//! changed.
+//! (it requires root): its loopback device counts only their bytes. The machine's own network is
+//! not changed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -5,8 +5,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{REDPANDA_CONNECT, Report, Row};
 use crate::page::{
-    self, Cell, Chart, Form, Series, distinct, maybe, megabytes, number, panels, row_table,
-    section, text_table, times,
+    self, Cell, Chart, Series, distinct, maybe, megabytes, number, panels, row_table, section,
+    text_table, times,
 };
 
 /// Makes one self-contained page.
@@ -87,16 +87,13 @@ fn throughput(report: &Report) -> Markup {
             };
             Series::new(index, name, sizes.iter().map(at))
         });
-        let chart = Chart {
-            form: Form::Lines,
-            title: workload,
-            steps_are: "text of a run",
-            unit: "GB/s",
-            steps: sizes.iter().map(|size| megabytes_label(*size)).collect(),
-            series: series.collect(),
-            ideal: Vec::new(),
-        };
-        chart.draw()
+        Chart::lines(
+            workload,
+            ("text of a run", "GB/s"),
+            sizes.iter().map(|size| megabytes_label(*size)),
+            series,
+        )
+        .draw()
     };
     let workloads = distinct(report.rows.iter().map(Row::workload));
     let charts: Vec<Markup> = workloads.into_iter().map(chart).collect();
@@ -127,8 +124,8 @@ fn stages(report: &Report) -> Markup {
         first.into_iter().chain(names.iter().map(stage)).collect()
     });
     let intro = html! {
-        "Milliseconds of each stage, all threads together, for the text of one run. Waiting is part \
-         of " i { "receive" } " and " i { "publish" }
+        "Milliseconds of each stage, all threads together, for the text of one run. Waiting is \
+         part of " i { "receive" } " and " i { "publish" }
         ", so that these do not add up to processor time."
     };
     section("Time of the stages (the paper's Fig. 4)", intro, text_table(&head, rows))
@@ -175,11 +172,12 @@ fn method(report: &Report) -> Markup {
     let how = html! {
         "Each run has a process of its own; engines take turns, round by round, and the median is \
          shown. Sender and service share the processors. Records are made beforehand and sent over \
-         4 connections; a record is acknowledged when it is in a file that outlives the process, but \
-         not a loss of power: files are not synced to disk. Complete files are removed while the run \
-         goes on, as a consumer would, after their rows were counted; records that were sent and are \
-         not in them are listed as lost. Redpanda Connect takes requests of 256 KiB over HTTP and \
-         writes each into a Parquet file without compression: it has no Arrow output. 1 GB = "
+         4 connections; a record is acknowledged when it is in a file that outlives the process, \
+         but not a loss of power: files are not synced to disk. Complete files are removed while \
+         the run goes on, as a consumer would, after their rows were counted; records that were \
+         sent and are not in them are listed as lost. Redpanda Connect takes requests of 256 KiB \
+         over HTTP and writes each into a Parquet file without compression: it has no Arrow \
+         output. 1 GB = "
         (PreEscaped("10<sup>9</sup>")) " bytes of JSON text."
     };
     page::method(report, &[("Files in", report.extra.folder.display().to_string())], how)

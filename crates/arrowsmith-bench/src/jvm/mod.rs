@@ -22,6 +22,7 @@ pub use self::goals::Goal;
 pub use self::page::html;
 use self::plan::{Figure, Point};
 use crate::error::BenchError;
+use crate::machine;
 use crate::result::{self, Row, gb_per_s};
 use crate::stats::Spread;
 
@@ -55,11 +56,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let cores = u32::try_from(cores).unwrap_or(1);
-        let mut threads: Vec<u32> =
-            std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cores).collect();
-        threads.push(cores);
+        let threads = machine::thread_counts().into_iter();
+        let threads = threads.map(|count| u32::try_from(count).unwrap_or(1)).collect();
         Self {
             figures: Vec::new(),
             approaches: Vec::new(),

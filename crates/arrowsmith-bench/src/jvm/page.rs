@@ -6,8 +6,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Goal, Report, Row, is_machine, transfer_gb_per_s};
 use crate::page::{
-    self, Cell, Chart, Form, Series, distinct, legend, maybe, number, part, plural, row_table,
-    section, text_table, times,
+    self, Cell, Chart, Series, distinct, legend, maybe, number, part, plural, row_table, section,
+    text_table, times,
 };
 
 /// Captions of the paper's figures.
@@ -82,10 +82,10 @@ fn best(report: &Report) -> Markup {
             }
         }
     };
-    let intro = "GB/s of primitives transferred, and the threads; in per cent of the machine's copy \
-                 bandwidth in the same rounds and with as many threads. After the slash, with the \
-                 time in which native code reads all of it, as in the paper; of direct access that \
-                 is all there is to measure.";
+    let intro = "GB/s of primitives transferred, and the threads; in per cent of the machine's \
+                 copy bandwidth in the same rounds and with as many threads. After the slash, with \
+                 the time in which native code reads all of it, as in the paper; of direct access \
+                 that is all there is to measure.";
     let tables = html! { @for jdk in jdks(&report.rows) { (table(jdk)) } };
     section("Maximum throughput (the paper's Table 2)", intro, tables)
 }
@@ -129,16 +129,8 @@ fn chart(report: &Report, rows: &[&Row], jdk: u64, steps_are: &str) -> Markup {
         };
         Series::new(index, display_name(engine), steps.iter().map(at))
     });
-    let chart = Chart {
-        form: Form::Lines,
-        title: &format!("JDK {jdk}"),
-        steps_are,
-        unit,
-        steps: steps.iter().map(u64::to_string).collect(),
-        series: series.collect(),
-        ideal: Vec::new(),
-    };
-    chart.draw()
+    let title = format!("JDK {jdk}");
+    Chart::lines(&title, (steps_are, unit), steps.iter(), series).draw()
 }
 
 /// The goals of a figure, and whether they were reached.
@@ -186,8 +178,8 @@ fn json(report: &Report) -> Markup {
     });
     let table = text_table(&["Reader", "JDK", "Threads", "GB/s", "arrowsmith is faster"], lines);
     let intro = "The same file, from the page cache, into Arrow Java's vectors: by Arrowsmith's \
-                 reader, and by Jackson into plain objects whose values are set one by one; and into \
-                 rows by Spark's own reader.";
+                 reader, and by Jackson into plain objects whose values are set one by one; and \
+                 into rows by Spark's own reader.";
     section("JSON into the JVM", intro, html! { (goals(report, "json")) (table) })
 }
 

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::{COPY, OURS, PAPER, Report, Row, Trip};
 use crate::page::{
-    self, Cell, Chart, Form, Series, distinct, legend, maybe, number, part, row_table, section,
+    self, Cell, Chart, Series, distinct, legend, maybe, number, part, row_table, section,
     text_table, times,
 };
 
@@ -58,8 +58,8 @@ fn summary(report: &Report) -> Markup {
     });
     let head = ["Beside", "Gives", "Bytes", "µs", "Time of arrowsmith's", "And evaluated"];
     let intro = format!(
-        "A tree of {} objects: {} µs per message with the generated reader, into reused memory; how \
-         many times as long the others take, median (least to most) of the rounds.",
+        "A tree of {} objects: {} µs per message with the generated reader, into reused memory; \
+         how many times as long the others take, median (least to most) of the rounds.",
         2 * largest + 1,
         number(report.row(largest, OURS).map_or(0.0, decode_us))
     );
@@ -76,9 +76,7 @@ fn chart(
     let series = lines.iter().enumerate();
     let series =
         series.map(|(index, (name, values))| Series::new(index, name, values.iter().copied()));
-    let (steps, series) = (steps.collect(), series.collect());
-    let chart =
-        Chart { form: Form::Lines, title, steps_are, unit, steps, series, ideal: Vec::new() };
+    let chart = Chart::lines(title, (steps_are, unit), steps, series);
     let names = lines.iter().enumerate().map(|(index, (name, _))| (index, &**name));
     html! { div { (chart.draw()) (legend(names)) } }
 }
@@ -161,8 +159,8 @@ fn circuit(report: &Report) -> Markup {
     let intro = format!(
         "Generated from the 32-bit layout of the classes, 16 bytes per beat, up to 1,024 objects. \
          Cycles are counted in simulation with memory that answers in two cycles; microseconds are \
-         derived for the paper's {PAPER_MHZ} MHz. The paper's circuit took {PAPER_CYCLES} cycles for \
-         4,080 bytes of objects."
+         derived for the paper's {PAPER_MHZ} MHz. The paper's circuit took {PAPER_CYCLES} cycles \
+         for 4,080 bytes of objects."
     );
     let body = html! {
         (text_table(&head, rows))

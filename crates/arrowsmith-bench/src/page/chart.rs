@@ -62,7 +62,19 @@ pub(crate) struct Chart<'a> {
     pub(crate) ideal: Vec<f64>,
 }
 
-impl Chart<'_> {
+impl<'a> Chart<'a> {
+    /// Lines over steps.
+    pub(crate) fn lines(
+        title: &'a str,
+        (steps_are, unit): (&'a str, &'a str),
+        steps: impl IntoIterator<Item = impl ToString>,
+        series: impl IntoIterator<Item = Series<'a>>,
+    ) -> Self {
+        let steps = steps.into_iter().map(|step| step.to_string()).collect();
+        let (series, ideal) = (series.into_iter().collect(), Vec::new());
+        Self { form: Form::Lines, title, steps_are, unit, steps, series, ideal }
+    }
+
     /// The figure; none without values.
     pub(crate) fn draw(&self) -> Markup {
         if self.series.iter().all(Series::is_empty) {
@@ -102,13 +114,14 @@ impl Chart<'_> {
             .x_label_area_size(if flat { 24 } else { 40 })
             .y_label_area_size(if flat { names_width } else { 40 })
             .build_cartesian_2d(x, y)?;
-        chart
-            .configure_mesh()
-            .x_desc(if flat { "" } else { self.steps_are })
-            .label_style(("sans-serif", 12).into_font().color(&INK))
-            .axis_style(GRID)
-            .bold_line_style(GRID)
-            .draw()?;
+        let mut mesh = chart.configure_mesh();
+        mesh.x_desc(if flat { "" } else { self.steps_are });
+        mesh.label_style(("sans-serif", 12).into_font().color(&INK));
+        mesh.axis_style(GRID).bold_line_style(GRID);
+        if self.form == Form::Bars {
+            mesh.disable_mesh();
+        }
+        mesh.draw()?;
         let ideal = self.ideal.iter().enumerate().map(|(step, value)| at(step, *value));
         chart.draw_series(LineSeries::new(ideal, INK.stroke_width(1)))?;
         // The first engine last, so that it is on top.

@@ -29,16 +29,13 @@ fn array_length(view: &View<'_>, threads: u64) -> Markup {
             let row = |max: &u32| view.row(&format!("{workload}-{max}"), name, threads);
             Series::new(index, name, MAXIMA.iter().map(|max| row(max).map(Row::gb_per_s)))
         });
-        let chart = Chart {
-            form: Form::Lines,
+        Chart::lines(
             title,
-            steps_are: "array maximum (values in a record)",
-            unit: view.words.unit,
-            steps: MAXIMA.iter().map(u32::to_string).collect(),
-            series: series.collect(),
-            ideal: Vec::new(),
-        };
-        chart.draw()
+            ("array maximum (values in a record)", view.words.unit),
+            MAXIMA.iter(),
+            series,
+        )
+        .draw()
     };
     let charts = [
         panel("battery", "battery: values 0 to 2046"),
@@ -48,8 +45,8 @@ fn array_length(view: &View<'_>, threads: u64) -> Markup {
         return html! {};
     }
     let intro = format!(
-        "One list of unsigned integers per record, {}. Logarithmic scale: equal distances are equal \
-         ratios.",
+        "One list of unsigned integers per record, {}. Logarithmic scale: equal distances are \
+         equal ratios.",
         plural(threads, "thread")
     );
     section("Speed over array length", intro, panels(view.measured(), &charts))
@@ -98,15 +95,10 @@ fn scaling(view: &View<'_>) -> Markup {
         let values = view.threads.iter().map(|&n| mean_speed_up(view, name, first, n));
         Series::new(index, name, values)
     });
-    let chart = Chart {
-        form: Form::Lines,
-        title: "Speed-up over the smallest thread count",
-        steps_are: "threads",
-        unit: "times",
-        steps: view.threads.iter().map(u64::to_string).collect(),
-        series: series.collect(),
-        ideal: view.threads.iter().map(|&threads| threads as f64 / first as f64).collect(),
-    };
+    let title = "Speed-up over the smallest thread count";
+    let chart = Chart::lines(title, ("threads", "times"), &view.threads, series);
+    let ideal = view.threads.iter().map(|&threads| threads as f64 / first as f64).collect();
+    let chart = Chart { ideal, ..chart };
     section(
         "Thread scaling",
         "Geometric mean over the workloads, from the medians. The thin line is twice the speed for \

@@ -25,10 +25,10 @@ const JSON: Words = Words {
     title: "JSON to Arrow",
     subtitle: "Text in memory to Arrow columns in memory",
     unit: "GB/s of JSON text",
-    method: "Its result is compared with that of the reference engine, column by column. Loading the \
-             text, starting threads, compiling plans and freeing the result are not timed. Speeds are \
-             bytes of JSON text over the median time. Peak memory is that of the whole process with \
-             the input text.",
+    method: "Its result is compared with that of the reference engine, column by column. Loading \
+             the text, starting threads, compiling plans and freeing the result are not timed. \
+             Speeds are bytes of JSON text over the median time. Peak memory is that of the whole \
+             process with the input text.",
 };
 
 const PARQUET: Words = Words {

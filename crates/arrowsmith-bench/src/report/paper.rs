@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::View;
-use crate::page::{Chart, Form, Series, distinct, panels, section};
+use crate::page::{Chart, Series, distinct, panels, section};
 use crate::result::Row;
 
 /// Both figures, if they have points.
@@ -98,16 +98,13 @@ fn panel(
         };
         Series::new(index, name, steps.iter().map(value))
     });
-    let chart = Chart {
-        form: Form::Lines,
+    Chart::lines(
         title,
-        steps_are,
-        unit: "GB/s of Arrow output",
-        steps: steps.iter().map(|step| size(*step)).collect(),
-        series: series.collect(),
-        ideal: Vec::new(),
-    };
-    chart.draw()
+        (steps_are, "GB/s of Arrow output"),
+        steps.iter().map(|step| size(*step)),
+        series,
+    )
+    .draw()
 }
 
 fn figure(

@@ -14,7 +14,7 @@ use super::model::{
 };
 use super::{CLOCKS, Circuit, Report};
 use crate::page::{
-    self, Chart, Form, Series, distinct, legend, maybe, number, number_table, part, section,
+    self, Chart, Series, distinct, legend, maybe, number, number_table, part, section,
 };
 
 /// Makes one self-contained page.
@@ -50,15 +50,8 @@ fn chart(
         let values = widths.iter().map(|width| at(name, *width).and_then(&value));
         Series::new(index, name, values)
     });
-    let chart = Chart {
-        form: Form::Lines,
-        title,
-        steps_are: "bytes per cycle that a parser can take",
-        unit,
-        steps: widths.iter().map(usize::to_string).collect(),
-        series: series.collect(),
-        ideal: Vec::new(),
-    };
+    let steps_are = "bytes per cycle that a parser can take";
+    let chart = Chart::lines(title, (steps_are, unit), &widths, series);
     html! { div { (chart.draw()) (legend(names.iter().copied().enumerate())) } }
 }
 
@@ -170,11 +163,11 @@ fn json_paper(report: &Report) -> Markup {
         }
     }
     let head = ["System", "Parsers", "Logic", "Block RAM", "GB/s, end to end", "J/GB", "Limit"];
-    let intro = "The paper's rows are measured on boards and include its shell (per cent of ALMs or \
-                 CLBs). Ours are derived: as many devices, each with its own port to memory, as the \
-                 interface needs, if half of a VU37P holds them. The Arrow output goes back over the \
-                 same interface, in the other direction: if Arrow is larger than the text, that is \
-                 the limit.";
+    let intro = "The paper's rows are measured on boards and include its shell (per cent of ALMs \
+                 or CLBs). Ours are derived: as many devices, each with its own port to memory, as \
+                 the interface needs, if half of a VU37P holds them. The Arrow output goes back \
+                 over the same interface, in the other direction: if Arrow is larger than the \
+                 text, that is the limit.";
     part("Comparison with Table I of the JSON paper", intro, number_table(&head, rows))
 }
 
@@ -240,8 +233,8 @@ fn parquet_interfaces(report: &Report) -> Markup {
     });
     let mut head = vec!["Converter", "GB/s at 250 MHz alone"];
     head.extend(Interface::ALL.iter().map(|interface| interface.name));
-    let intro = "Derived: GB of Arrow per second, the minimum of the converter's and the interface's \
-                 throughput each way, Parquet in and Arrow out.";
+    let intro = "Derived: GB of Arrow per second, the minimum of the converter's and the \
+                 interface's throughput each way, Parquet in and Arrow out.";
     part("Behind the interfaces", intro, number_table(&head, rows))
 }
 
@@ -275,8 +268,8 @@ fn end_to_end(report: &Report) -> Markup {
         "A parser had no room",
     ];
     let intro = "Parsers that share ports to memory, simulated as a whole behind a model of the \
-                 interface (latency and payload rate each way). The interface's figure is for JSON: \
-                 the throughput of its slower direction.";
+                 interface (latency and payload rate each way). The interface's figure is for \
+                 JSON: the throughput of its slower direction.";
     section("End to end", intro, number_table(&head, rows))
 }
 
@@ -284,10 +277,11 @@ fn method(report: &Report) -> Markup {
     let how = "Cycles: Verilator runs the generated circuit on generated records; every value is \
                compared with the engine cpu. Look-up tables include those that are memory or shift \
                registers; two small ones that a vendor's tool would merge count as two. Interfaces \
-               are models: payload rates of PCIe Gen3 x8 7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 x16 \
-               57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an estimate \
-               of the fabric only: 0.1 µW for a look-up table with its register and 10 µW for a \
-               block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, no static \
-               power, so it cannot be compared with the papers' figures of whole systems.";
+               are models: payload rates of PCIe Gen3 x8 7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 \
+               x16 57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an \
+               estimate of the fabric only: 0.1 µW for a look-up table with its register and 10 µW \
+               for a block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, \
+               no static power, so it cannot be compared with the papers' figures of whole \
+               systems.";
     page::method(report, &[], how)
 }

@@ -63,9 +63,9 @@ pub(super) fn resources(report: &Report) -> Markup {
         "Slowest path",
     ];
     let intro = format!(
-        "Measured after technology mapping by Yosys. The model of time knows cells and a typical net \
-         after each, not places: {} MHz need a path of {} ns. It is of UltraScale+ in every row. The \
-         Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.",
+        "Measured after technology mapping by Yosys. The model of time knows cells and a typical \
+         net after each, not places: {} MHz need a path of {} ns. It is of UltraScale+ in every \
+         row. The Virtex-5 {} ({} LUT) is the object paper's: `arrowsmith bench objects`.",
         CLOCKS[1],
         number(1e3 / f64::from(CLOCKS[1])),
         LX110T.name,
@@ -122,8 +122,8 @@ pub(super) fn placed(report: &Report) -> Markup {
     let device = devices.map(|found| &*found.device).next().unwrap_or_default();
     let intro = format!(
         "On a Lattice {device}, the largest FPGA with an open flow that ends in timing: Yosys and \
-         nextpnr. It is slower than the papers' by its making (40 nm against 16 nm, look-up tables of \
-         four inputs against six), so that its clock is evidence of what wires take, not of the \
+         nextpnr. It is slower than the papers' by its making (40 nm against 16 nm, look-up tables \
+         of four inputs against six), so that its clock is evidence of what wires take, not of the \
          papers' clock. Registers of a harness replace pins: a shift register before every port, \
          another after it."
     );
