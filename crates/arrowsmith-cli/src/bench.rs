@@ -25,7 +25,10 @@ use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
 pub use self::args::{BenchArgs, Outputs};
-use self::args::{BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs};
+use self::args::{
+    BenchSuite, CommonBenchArgs, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs, RunArgs,
+    requested,
+};
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
 
@@ -42,31 +45,31 @@ pub fn run(args: &BenchArgs) -> Outcome {
 }
 
 fn json(args: &JsonBenchArgs) -> Outcome {
-    let default = Options::default();
+    let CommonBenchArgs { run, size, workloads, engines, threads } = &args.common;
     let options = Options {
-        size_bytes: args.size,
-        rounds: args.rounds,
-        workloads: args.workloads.clone(),
-        engines: args.engines.clone(),
-        threads: args.threads.clone(),
-        peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
+        size_bytes: *size,
+        rounds: run.rounds,
+        workloads: workloads.clone(),
+        engines: engines.clone(),
+        threads: threads.clone(),
+        peers_dir: run.peers_dir(Options::default().peers_dir),
         corpora_dir: args.corpora_dir.clone().or_else(corpora),
     };
     let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, &args.outputs)
+    finish(&report, &run.outputs)
 }
 
 fn parquet(args: &ParquetBenchArgs) -> Outcome {
-    let default = arrowsmith_bench::parquet::Options::default();
+    let CommonBenchArgs { run, size, workloads, engines, threads } = &args.common;
     let mut options = arrowsmith_bench::parquet::Options {
-        size_bytes: args.size,
-        rounds: args.rounds,
-        workloads: args.workloads.clone(),
-        engines: args.engines.clone(),
-        threads: args.threads.clone(),
-        peers_dir: args.peers_dir.clone().unwrap_or(default.peers_dir),
+        size_bytes: *size,
+        rounds: run.rounds,
+        workloads: workloads.clone(),
+        engines: engines.clone(),
+        threads: threads.clone(),
+        peers_dir: run.peers_dir(Options::default().peers_dir),
         files_dir: args.files_dir.clone(),
         keep_files: args.keep_files,
     };
@@ -77,7 +80,7 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
     let engines: Vec<Box<dyn arrowsmith_bench::parquet::InProcess>> = vec![Box::new(Cpu)];
     let report =
         arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, &args.outputs)
+    finish(&report, &run.outputs)
 }
 
 /// Writes the requested reports; a wrong result of our engine is a failure.
@@ -94,33 +97,24 @@ fn finish(report: &Report, outputs: &Outputs) -> Outcome {
 fn ingest(args: &IngestBenchArgs) -> Outcome {
     let program = std::env::current_exe().map_err(|error| Failure::Work(Error::from(error)))?;
     let mut options = arrowsmith_bench::ingest::Options::new(program);
-    options.rounds = args.rounds;
+    options.rounds = args.run.rounds(options.rounds);
     options.latency_time = args.seconds;
-    if let Some(folder) = &args.peers_dir {
-        options.peers_dir.clone_from(folder);
-    }
-    if !args.engines.is_empty() {
-        options.engines.clone_from(&args.engines);
-    }
+    options.peers_dir = args.run.peers_dir(options.peers_dir);
     if args.quick {
         options.engines = vec!["cpu".to_owned(), "reference".to_owned()];
         options.sizes_bytes = vec![1 << 20, 4 << 20];
         options.rounds = 1;
         options.latency_time = std::time::Duration::from_secs(1);
     }
-    if !args.sizes.is_empty() {
-        options.sizes_bytes.clone_from(&args.sizes);
-    }
-    if !args.workloads.is_empty() {
-        options.workloads.clone_from(&args.workloads);
-    }
-    if !args.threads.is_empty() {
-        options.threads = args.threads.iter().map(|count| count.get()).collect();
-    }
+    options.engines = requested(&args.engines, options.engines);
+    options.sizes_bytes = requested(&args.sizes, options.sizes_bytes);
+    options.workloads = requested(&args.workloads, options.workloads);
+    let threads: Vec<usize> = args.threads.iter().map(|count| count.get()).collect();
+    options.threads = requested(&threads, options.threads);
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::ingest::run(&options, &mut progress).map_err(failure)?;
     let page = || arrowsmith_bench::ingest::html(&report);
-    write_report(&args.outputs, &report, page)?;
+    write_report(&args.run.outputs, &report, page)?;
     let peer = arrowsmith_bench::ingest::REDPANDA_CONNECT;
     let runs = report.rows.iter();
     let wrong = |row: &Row| row.count("lost_records") + row.count("repeated_records");

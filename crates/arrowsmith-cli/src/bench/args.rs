@@ -28,6 +28,61 @@ pub struct Outputs {
     pub csv: Option<PathBuf>,
 }
 
+/// The options of every suite with peers. A suite says its own defaults in the help.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub outputs: Outputs,
+
+    /// Timed rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+
+    /// Folder where other libraries are installed [default: .bench]
+    #[arg(long, value_name = "DIR")]
+    pub peers_dir: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// The requested number of rounds, or the suite's.
+    pub fn rounds<N: TryFrom<u32>>(&self, default: N) -> N {
+        self.rounds.and_then(|rounds| N::try_from(rounds).ok()).unwrap_or(default)
+    }
+
+    /// The requested folder, or the suite's.
+    pub fn peers_dir(&self, default: PathBuf) -> PathBuf {
+        self.peers_dir.clone().unwrap_or(default)
+    }
+}
+
+/// The options of the suites in which engines take turns on one input.
+#[derive(Debug, Args)]
+pub struct CommonBenchArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+
+    /// Input size of each workload [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub size: Option<u64>,
+
+    /// Only these workloads: battery-8,trip,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub workloads: Vec<String>,
+
+    /// Only these engines: arrowsmith-cpu,pyarrow,…
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub engines: Vec<String>,
+
+    /// Thread counts [default: one, and one per core]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub threads: Vec<NonZeroUsize>,
+}
+
+/// What was requested, or the default if nothing was.
+pub fn requested<T: Clone>(requested: &[T], default: Vec<T>) -> Vec<T> {
+    if requested.is_empty() { default } else { requested.to_vec() }
+}
+
 /// Benchmark against other libraries
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -53,17 +108,14 @@ pub enum BenchSuite {
 /// is built with Go, if installed, in a folder of its own. Without --json, --csv and --report the
 /// JSON result goes to standard output.
 #[derive(Debug, Args)]
+#[command(mut_arg("rounds", |arg| arg.help("Runs per configuration [default: 5]")))]
 pub struct IngestBenchArgs {
     #[command(flatten)]
-    pub outputs: Outputs,
+    pub run: RunArgs,
 
     /// Input sizes [default: 1MiB,4MiB,16MiB,64MiB,256MiB,1GiB]
     #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = size::parse)]
     pub sizes: Vec<u64>,
-
-    /// Runs per configuration
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub rounds: usize,
 
     /// Workloads, by their names in `generate` [default: battery,trip]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = workload)]
@@ -82,10 +134,6 @@ pub struct IngestBenchArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse)]
     pub seconds: Duration,
 
-    /// Folder where Redpanda Connect is built [default: .bench]
-    #[arg(long, value_name = "DIR")]
-    pub peers_dir: Option<PathBuf>,
-
     /// Smoke test of a few seconds: --sizes 1MiB,4MiB --rounds 1 --seconds 1 --engines
     /// cpu,reference
     #[arg(long, conflicts_with_all = ["sizes", "rounds", "seconds", "engines"])]
@@ -98,33 +146,10 @@ pub struct IngestBenchArgs {
 /// installed in a folder of their own; one that cannot be installed is reported as not measured.
 /// Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
+#[command(mut_arg("rounds", |arg| arg.help("Timed conversions per engine [default: 7]")))]
 pub struct JsonBenchArgs {
     #[command(flatten)]
-    pub outputs: Outputs,
-
-    /// Input size of each workload [default: 256MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub size: Option<u64>,
-
-    /// Timed conversions per engine [default: 7]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: Option<u32>,
-
-    /// Only these workloads: battery-8,trip,…
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub workloads: Vec<String>,
-
-    /// Only these engines: arrowsmith-cpu,pyarrow,…
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub engines: Vec<String>,
-
-    /// Thread counts [default: one, and one per core]
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub threads: Vec<NonZeroUsize>,
-
-    /// Folder where other libraries are installed [default: .bench]
-    #[arg(long, value_name = "DIR")]
-    pub peers_dir: Option<PathBuf>,
+    pub common: CommonBenchArgs,
 
     /// Folder with the public files of the real-… workloads
     #[arg(long, value_name = "DIR")]
@@ -138,37 +163,20 @@ pub struct JsonBenchArgs {
 /// reported as not measured. Without --json, --csv and --report the JSON result goes to standard
 /// output.
 #[derive(Debug, Args)]
+#[command(mut_arg("rounds", |arg| arg.help("Timed reads per engine [default: 7]")))]
+#[command(mut_arg("size", |arg| arg.help(
+    "Arrow size of each workload, and the maximum of the plots over size [default: 256MiB]"
+)))]
+#[command(mut_arg("workloads", |arg| arg.help(
+    "Only these workloads or plots: int64-plain,taxi-snappy,output-size,page-size,…"
+)))]
 pub struct ParquetBenchArgs {
     #[command(flatten)]
-    pub outputs: Outputs,
-
-    /// Arrow size of each workload, and the maximum of the plots over size [default: 256MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub size: Option<u64>,
-
-    /// Timed reads per engine [default: 7]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: Option<u32>,
-
-    /// Only these workloads or plots: int64-plain,taxi-snappy,output-size,page-size,…
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub workloads: Vec<String>,
-
-    /// Only these engines: arrowsmith-cpu,pyarrow,…
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub engines: Vec<String>,
-
-    /// Thread counts [default: one, and one per core]
-    #[arg(long, value_name = "N", value_delimiter = ',')]
-    pub threads: Vec<NonZeroUsize>,
+    pub common: CommonBenchArgs,
 
     /// Smoke test: small files, one round, one thread, only libraries that need no installation
     #[arg(long, conflicts_with_all = ["size", "rounds", "threads"])]
     pub quick: bool,
-
-    /// Folder where other libraries are installed [default: .bench]
-    #[arg(long, value_name = "DIR")]
-    pub peers_dir: Option<PathBuf>,
 
     /// Folder of the generated files [default: `parquet` in --peers-dir]
     #[arg(long, value_name = "DIR")]

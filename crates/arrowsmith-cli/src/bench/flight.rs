@@ -11,7 +11,7 @@ use arrowsmith_flight::query::Query;
 use clap::Args;
 use futures_util::TryStreamExt;
 
-use super::{Outputs, all_right, failure, print_missing, write_report};
+use super::{RunArgs, all_right, failure, print_missing, requested, write_report};
 use crate::failure::{Failure, Outcome};
 use crate::size;
 
@@ -25,9 +25,12 @@ use crate::size;
 /// which counts their bytes. Without --json, --csv and --report the JSON result goes to standard
 /// output.
 #[derive(Debug, Args)]
+#[command(mut_arg("rounds", |arg| {
+    arg.help("Queries per pair of server and client [default: 15]")
+}))]
 pub struct FlightBenchArgs {
     #[command(flatten)]
-    outputs: Outputs,
+    run: RunArgs,
 
     /// Only these servers: arrowsmith,cpp,java,python,rust
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -40,10 +43,6 @@ pub struct FlightBenchArgs {
     /// Only these workloads: taxi-parquet,taxi-memory,taxi-rows
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     workloads: Vec<String>,
-
-    /// Queries per pair of server and client [default: 15]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: Option<u32>,
 
     /// Total size of the Parquet files [default: 1600MB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
@@ -65,10 +64,6 @@ pub struct FlightBenchArgs {
     #[arg(long, conflicts_with_all = ["rounds", "size"])]
     quick: bool,
 
-    /// Folder where the other languages' programs are built [default: .bench]
-    #[arg(long, value_name = "DIR")]
-    peers_dir: Option<PathBuf>,
-
     /// Folder of the generated files [default: `flight/files` in --peers-dir]
     #[arg(long, value_name = "DIR")]
     files_dir: Option<PathBuf>,
@@ -87,29 +82,19 @@ pub fn run(args: &FlightBenchArgs) -> Outcome {
     if args.quick {
         options = options.quick();
     }
-    for (names, asked) in [
-        (&mut options.servers, &args.servers),
-        (&mut options.clients, &args.clients),
-        (&mut options.workloads, &args.workloads),
-    ] {
-        if !asked.is_empty() {
-            names.clone_from(asked);
-        }
-    }
-    if let Some(rounds) = args.rounds {
-        options.rounds = usize::try_from(rounds).unwrap_or(usize::MAX);
-    }
+    options.servers = requested(&args.servers, options.servers);
+    options.clients = requested(&args.clients, options.clients);
+    options.workloads = requested(&args.workloads, options.workloads);
+    options.rounds = args.run.rounds(options.rounds);
     options.size_bytes = args.size.unwrap_or(options.size_bytes);
     options.batch_rows = args.batch_rows.unwrap_or(options.batch_rows);
     options.raw &= !args.no_raw;
     options.flames &= !args.no_flames;
-    if let Some(folder) = &args.peers_dir {
-        options.peers_dir.clone_from(folder);
-    }
+    options.peers_dir = args.run.peers_dir(options.peers_dir);
     options.files_dir.clone_from(&args.files_dir);
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::flight::run(&options, &mut progress).map_err(failure)?;
-    write_report(&args.outputs, &report, || html(&report))?;
+    write_report(&args.run.outputs, &report, || html(&report))?;
     for goal in &report.extra.goals {
         eprintln!(
             "{}, beside {}: {:.2} x, wanted {:.2} x{}",

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith bench jvm`: the options of the suite.
 
-use std::path::PathBuf;
-
 use arrowsmith_bench::jvm::{Options, html};
 use clap::Args;
 
-use super::{Outputs, all_right, failure, print_missing, write_report};
+use super::{RunArgs, all_right, failure, print_missing, requested, write_report};
 use crate::failure::Outcome;
 use crate::size;
 
@@ -17,9 +15,10 @@ use crate::size;
 /// newer; every JDK found is measured), a C compiler and Maven; libraries are installed in a folder
 /// of their own. Without --json, --csv and --report the JSON result goes to standard output.
 #[derive(Debug, Args)]
+#[command(mut_arg("rounds", |arg| arg.help("Timed rounds [default: 5]")))]
 pub struct JvmBenchArgs {
     #[command(flatten)]
-    outputs: Outputs,
+    run: RunArgs,
 
     /// Only these figures: fig-3a to fig-3f, fig-4-small, fig-4-medium, fig-4-large, json
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -37,10 +36,6 @@ pub struct JvmBenchArgs {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Vec<u32>,
 
-    /// Timed rounds [default: 5]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    rounds: Option<u32>,
-
     /// Maximum size of the primitives of a collection [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     size: Option<u64>,
@@ -48,10 +43,6 @@ pub struct JvmBenchArgs {
     /// Smoke test: small, one round, two figures
     #[arg(long, conflicts_with_all = ["rounds", "size", "figures"])]
     quick: bool,
-
-    /// Folder of the libraries and the generated code [default: .bench]
-    #[arg(long, value_name = "DIR")]
-    peers_dir: Option<PathBuf>,
 }
 
 pub fn run(args: &JvmBenchArgs) -> Outcome {
@@ -59,22 +50,16 @@ pub fn run(args: &JvmBenchArgs) -> Outcome {
     if args.quick {
         options = options.quick();
     }
-    if !args.figures.is_empty() {
-        options.figures.clone_from(&args.figures);
-    }
+    options.figures = requested(&args.figures, options.figures);
     options.approaches.clone_from(&args.approaches);
     options.jdks.clone_from(&args.jdks);
-    if !args.threads.is_empty() {
-        options.threads.clone_from(&args.threads);
-    }
-    options.rounds = args.rounds.unwrap_or(options.rounds);
+    options.threads = requested(&args.threads, options.threads);
+    options.rounds = args.run.rounds(options.rounds);
     options.size_bytes = args.size.unwrap_or(options.size_bytes);
-    if let Some(folder) = &args.peers_dir {
-        options.peers_dir.clone_from(folder);
-    }
+    options.peers_dir = args.run.peers_dir(options.peers_dir);
     let mut progress = |line: &str| eprintln!("{line}");
     let report = arrowsmith_bench::jvm::run(&options, &mut progress).map_err(failure)?;
-    write_report(&args.outputs, &report, || html(&report))?;
+    write_report(&args.run.outputs, &report, || html(&report))?;
     for row in report.rows.iter().filter(|row| row.count("objects") > 1) {
         eprintln!(
             "{:<13} {:>7} JDK {} {:<18} {:>2} threads {:>8.3} GB/s",
