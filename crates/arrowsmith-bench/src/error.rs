@@ -80,6 +80,19 @@ impl std::error::Error for BenchError {
 }
 
 impl BenchError {
+    /// Refuses a name that is not among the known ones.
+    pub(crate) fn unless_known(
+        what: &'static str,
+        names: &[String],
+        known: &[&str],
+    ) -> Result<(), Self> {
+        let unknown = names.iter().find(|name| !known.contains(&name.as_str()));
+        unknown.map_or(Ok(()), |name| {
+            let known = known.iter().map(|name| (*name).to_owned()).collect();
+            Err(Self::UnknownName { what, name: name.clone(), known })
+        })
+    }
+
     /// For `map_err`: an I/O error with its path.
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.into();

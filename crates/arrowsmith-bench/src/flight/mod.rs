@@ -163,7 +163,9 @@ impl Report {
 /// An unknown name, files that cannot be written, or our own server does not start. Other failures
 /// are listed as not measured.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
-    known(options)?;
+    BenchError::unless_known("server", &options.servers, &NAMES)?;
+    BenchError::unless_known("client", &options.clients, &NAMES)?;
+    BenchError::unless_known("workload", &options.workloads, &[PARQUET, MEMORY, ROWS])?;
     let peers = options.peers_dir.join("flight");
     let peers = std::path::absolute(&peers).map_err(BenchError::io(&peers))?;
     std::fs::create_dir_all(&peers).map_err(BenchError::io(&peers))?;
@@ -207,19 +209,6 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     report.extra.lines = lines::count();
     report.missing("development time (the paper's Figs. 4 and 6)", "", "not recorded");
     Ok(report)
-}
-
-fn known(options: &Options) -> Result<(), BenchError> {
-    let check = |what: &'static str, names: &[String], known: &[&str]| {
-        let unknown = names.iter().find(|name| !known.contains(&name.as_str()));
-        unknown.map_or(Ok(()), |name| {
-            let known = known.iter().map(|name| (*name).to_owned()).collect();
-            Err(BenchError::UnknownName { what, name: name.clone(), known })
-        })
-    };
-    check("server", &options.servers, &NAMES)?;
-    check("client", &options.clients, &NAMES)?;
-    check("workload", &options.workloads, &[PARQUET, MEMORY, ROWS])
 }
 
 /// The participants, built.

@@ -39,54 +39,47 @@ struct Rule {
 
 const PORTABLE: [&str; 4] = ["bytebuffer", "bytebuffer-direct", "unsafe", "jni"];
 
+const fn rule(
+    workload: &'static str,
+    what: &'static str,
+    (ours, others): (&'static str, &'static [&'static str]),
+    wanted: f64,
+) -> Rule {
+    Rule { workload, what, ours, others, wanted, any_jdk: false }
+}
+
+/// Columns relative to copying memory.
+const COPY: &str = "columns transferred, relative to copying memory";
+
 const RULES: [Rule; 6] = [
+    rule(
+        "fig-4-small",
+        "columns transferred, relative to the best of ByteBuffer, Unsafe and JNI",
+        ("columns", &PORTABLE),
+        3.0,
+    ),
+    rule(
+        "fig-4-small",
+        "columns transferred, relative to Arrow Java's setters",
+        ("columns", &["arrow-java"]),
+        10.0,
+    ),
+    rule("fig-4-medium", COPY, ("columns", &["copy-bandwidth"]), 0.85),
+    rule("fig-4-large", COPY, ("columns", &["copy-bandwidth"]), 0.85),
+    rule(
+        "json",
+        "JSON read, relative to Jackson and Arrow Java's setters",
+        ("json-arrowsmith", &["json-jackson"]),
+        5.0,
+    ),
     Rule {
-        workload: "fig-4-small",
-        what: "columns transferred, relative to the best of ByteBuffer, Unsafe and JNI",
-        ours: "columns",
-        others: &PORTABLE,
-        wanted: 3.0,
-        any_jdk: false,
-    },
-    Rule {
-        workload: "fig-4-small",
-        what: "columns transferred, relative to Arrow Java's setters",
-        ours: "columns",
-        others: &["arrow-java"],
-        wanted: 10.0,
-        any_jdk: false,
-    },
-    Rule {
-        workload: "fig-4-medium",
-        what: "columns transferred, relative to copying memory",
-        ours: "columns",
-        others: &["copy-bandwidth"],
-        wanted: 0.85,
-        any_jdk: false,
-    },
-    Rule {
-        workload: "fig-4-large",
-        what: "columns transferred, relative to copying memory",
-        ours: "columns",
-        others: &["copy-bandwidth"],
-        wanted: 0.85,
-        any_jdk: false,
-    },
-    Rule {
-        workload: "json",
-        what: "JSON read, relative to Jackson and Arrow Java's setters",
-        ours: "json-arrowsmith",
-        others: &["json-jackson"],
-        wanted: 5.0,
-        any_jdk: false,
-    },
-    Rule {
-        workload: "json",
-        what: "JSON read, relative to Spark's reader",
-        ours: "json-arrowsmith",
-        others: &["json-spark"],
-        wanted: 10.0,
         any_jdk: true,
+        ..rule(
+            "json",
+            "JSON read, relative to Spark's reader",
+            ("json-arrowsmith", &["json-spark"]),
+            10.0,
+        )
     },
 ];
 

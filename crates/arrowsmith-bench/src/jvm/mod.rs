@@ -105,15 +105,7 @@ pub struct Extra {
 /// No JDK is found, a name is unknown, or the build fails.
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let figures = plan::figures(options)?;
-    for name in &options.approaches {
-        if !APPROACHES.contains(&name.as_str()) {
-            return Err(BenchError::UnknownName {
-                what: "approach",
-                name: name.clone(),
-                known: APPROACHES.map(str::to_owned).to_vec(),
-            });
-        }
-    }
+    BenchError::unless_known("approach", &options.approaches, &APPROACHES)?;
     let mut jdks = Jdk::all();
     if !options.jdks.is_empty() {
         jdks.retain(|jdk| options.jdks.contains(&jdk.feature));

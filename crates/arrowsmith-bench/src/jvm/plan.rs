@@ -60,13 +60,8 @@ pub(super) const NAMES: [&str; 9] = [
 
 /// The requested figures.
 pub(super) fn figures(options: &Options) -> Result<Vec<Figure>, BenchError> {
-    for name in &options.figures {
-        if !NAMES.contains(&name.as_str()) && name != "json" {
-            let mut known = NAMES.map(str::to_owned).to_vec();
-            known.push("json".to_owned());
-            return Err(BenchError::UnknownName { what: "figure", name: name.clone(), known });
-        }
-    }
+    let known = [&NAMES[..], &["json"]].concat();
+    BenchError::unless_known("figure", &options.figures, &known)?;
     let asked = |name: &&str| {
         options.figures.is_empty() || options.figures.iter().any(|other| other == name)
     };
