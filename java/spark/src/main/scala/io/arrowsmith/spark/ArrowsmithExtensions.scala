@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.spark
+
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+
+/**
+ * Lets Spark read JSON with Arrowsmith: `spark.sql.extensions` names this class. Queries, tables
+ * and streams stay as they are, and so do their results.
+ */
+class ArrowsmithExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    extensions.injectOptimizerRule(session => SwapJson(session))
+}
+
+/** Replaces the format of JSON relations whose options allow it. */
+private case class SwapJson(session: SparkSession) extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    if (session.conf.get(SwapJson.Enabled, "true") != "true") {
+      plan
+    } else {
+      plan.transform {
+        case scan @ LogicalRelation(json: HadoopFsRelation, _, _, _, _) if isSwapped(json) =>
+          val swapped = json.copy(fileFormat = new ArrowsmithJsonFormat)(json.sparkSession)
+          scan.copy(relation = swapped)
+      }
+    }
+
+  private def isSwapped(json: HadoopFsRelation): Boolean =
+    json.fileFormat.getClass == classOf[JsonFileFormat] &&
+      Support.options(json.options) &&
+      Support.columns(json.dataSchema) &&
+      json.dataSchema.exists(field => Support.dataType(field.dataType))
+}
+
+private object SwapJson {
+
+  /** The setting that turns it off, for a session. */
+  val Enabled = "spark.arrowsmith.json.enabled"
+}

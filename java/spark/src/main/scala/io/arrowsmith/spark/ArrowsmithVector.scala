@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.spark
+
+import java.math.BigInteger
+
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarMap}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * A column of native memory: an `ArrowArray` of the C Data Interface, read by address. The memory
+ * belongs to the reader, which releases it when it goes on; so closing a column does nothing.
+ *
+ * @param of its type
+ * @param array address of the struct
+ * @param first its first row, counted from the array's offset
+ * @param rows how many rows it has; -1 for the elements of lists, which are found by their offsets
+ */
+private final class ArrowsmithVector(of: DataType, array: Long, first: Long, rows: Int)
+    extends ColumnVector(of) {
+  import ArrowsmithVector._
+
+  private val start = Platform.getLong(null, array + Offset) + first
+  private val buffers = Platform.getLong(null, array + Buffers)
+  private val validity = Platform.getLong(null, buffers)
+  private val nullable = validity != 0 && Platform.getLong(null, array + NullCount) != 0
+  private val values = of match {
+    case _: StructType => 0L
+    case _ => Platform.getLong(null, buffers + 8)
+  }
+  private val text = if (of.isInstanceOf[StringType]) Platform.getLong(null, buffers + 16) else 0L
+  private val children: Array[ArrowsmithVector] = of match {
+    case struct: StructType => structChildren(struct, array, start, rows)
+    case ArrayType(element, _) => Array(new ArrowsmithVector(element, child(array, 0), 0, -1))
+    case MapType(key, value, _) =>
+      val entries = child(array, 0)
+      val shift = Platform.getLong(null, entries + Offset)
+      Array(
+        new ArrowsmithVector(key, child(entries, 0), shift, -1),
+        new ArrowsmithVector(value, child(entries, 1), shift, -1))
+    case _ => null
+  }
+  private lazy val nulls = if (hasNull && rows > 0) (0 until rows).count(isNullAt) else 0
+
+  override def close(): Unit = ()
+
+  override def hasNull: Boolean = nullable
+
+  override def numNulls: Int = nulls
+
+  override def isNullAt(row: Int): Boolean = nullable && !bit(validity, start + row)
+
+  override def getBoolean(row: Int): Boolean = bit(values, start + row)
+
+  override def getByte(row: Int): Byte = Platform.getByte(null, values + start + row)
+
+  override def getShort(row: Int): Short = Platform.getShort(null, values + ((start + row) << 1))
+
+  override def getInt(row: Int): Int = Platform.getInt(null, values + ((start + row) << 2))
+
+  override def getLong(row: Int): Long = Platform.getLong(null, values + ((start + row) << 3))
+
+  override def getFloat(row: Int): Float = Platform.getFloat(null, values + ((start + row) << 2))
+
+  override def getDouble(row: Int): Double = Platform.getDouble(null, values + ((start + row) << 3))
+
+  override def getDecimal(row: Int, precision: Int, scale: Int): Decimal =
+    if (isNullAt(row)) {
+      null
+    } else {
+      val at = values + ((start + row) << 4)
+      if (precision <= Decimal.MAX_LONG_DIGITS) {
+        Decimal.createUnsafe(Platform.getLong(null, at), precision, scale)
+      } else {
+        val bytes = Array.tabulate(16)(index => Platform.getByte(null, at + 15 - index))
+        Decimal(new java.math.BigDecimal(new BigInteger(bytes), scale), precision, scale)
+      }
+    }
+
+  override def getUTF8String(row: Int): UTF8String =
+    if (isNullAt(row)) {
+      null
+    } else {
+      val from = listStart(row)
+      UTF8String.fromAddress(null, text + from, listStart(row + 1) - from)
+    }
+
+  override def getBinary(row: Int): Array[Byte] =
+    throw new UnsupportedOperationException("binary columns are left to Spark")
+
+  override def getArray(row: Int): ColumnarArray =
+    if (isNullAt(row)) {
+      null
+    } else {
+      val from = listStart(row)
+      new ColumnarArray(children(0), from, listStart(row + 1) - from)
+    }
+
+  override def getMap(row: Int): ColumnarMap =
+    if (isNullAt(row)) {
+      null
+    } else {
+      val from = listStart(row)
+      new ColumnarMap(children(0), children(1), from, listStart(row + 1) - from)
+    }
+
+  override def getChild(ordinal: Int): ColumnVector = children(ordinal)
+
+  private def listStart(row: Int): Int = Platform.getInt(null, values + ((start + row) << 2))
+}
+
+private object ArrowsmithVector {
+
+  /** Offsets of fields of an `ArrowArray`. */
+  private val Length = 0
+  private val NullCount = 8
+  private val Offset = 16
+  private val Buffers = 40
+  private val Children = 48
+
+  /** The rows of a batch. */
+  def length(array: Long): Int = Math.toIntExact(Platform.getLong(null, array + Length))
+
+  /** Some rows of the columns of a batch, whose type is `schema`. */
+  def columns(schema: StructType, array: Long, first: Int, rows: Int): Array[ArrowsmithVector] =
+    structChildren(schema, array, Platform.getLong(null, array + Offset) + first, rows)
+
+  private def structChildren(
+      schema: StructType,
+      array: Long,
+      first: Long,
+      rows: Int): Array[ArrowsmithVector] =
+    Array.tabulate(schema.length) { index =>
+      new ArrowsmithVector(schema(index).dataType, child(array, index), first, rows)
+    }
+
+  private def child(array: Long, index: Int): Long =
+    Platform.getLong(null, Platform.getLong(null, array + Children) + 8L * index)
+
+  private def bit(bits: Long, at: Long): Boolean =
+    (Platform.getByte(null, bits + (at >> 3)) >> (at & 7).toInt & 1) != 0
+}

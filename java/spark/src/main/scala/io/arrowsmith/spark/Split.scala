@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.spark
+
+import java.io.{Closeable, IOException}
+import java.nio.file.Path
+import java.util.{Map => JavaMap}
+
+import com.fasterxml.jackson.core.JsonFactory
+import io.arrowsmith.{JsonBatches, RejectedRecord}
+
+import org.apache.spark.TaskContext
+import org.apache.spark.memory.MemoryMode
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptionsInRead, JacksonParser}
+import org.apache.spark.sql.catalyst.util.FailureSafeParser
+import org.apache.spark.sql.execution.arrowsmith.Rows
+import org.apache.spark.sql.execution.datasources.PartitionedFile
+import org.apache.spark.sql.execution.vectorized.{
+  ColumnVectorUtils,
+  ConstantColumnVector,
+  OnHeapColumnVector
+}
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
+import org.apache.spark.unsafe.types.UTF8String
+
+/**
+ * What a query reads of JSON.
+ *
+ * @param required the columns that are wanted, perhaps with that of bad records
+ * @param partitions columns with the values in the names of folders
+ * @param filters conditions that may spare Spark's parser work
+ * @param options how records are read
+ */
+private case class Scan(
+    required: StructType,
+    partitions: StructType,
+    filters: Seq[Filter],
+    options: JSONOptionsInRead) {
+
+  /** The number of the column with the text of bad records, or -1. */
+  val corrupt: Int = required.fieldNames.indexOf(options.columnNameOfCorruptRecord)
+
+  /** The columns of the records. */
+  val asked: StructType =
+    StructType(required.filterNot(_.name == options.columnNameOfCorruptRecord))
+
+  /** The columns that the engine reads: at least one, perhaps of a name that no record has. */
+  val decoded: StructType =
+    if (asked.isEmpty) new StructType().add("\u0001", LongType) else asked
+
+  /** All columns. */
+  def output: StructType = StructType(required ++ partitions)
+
+  def columns: Int = required.length + partitions.length
+}
+
+/**
+ * The batches of a split: those of the engine, and between them the rows of the records that it
+ * refused, from Spark's parser, at the place of these records. If the engine cannot go on, Spark's
+ * reader reads the split, without the rows that were returned already.
+ *
+ * A batch is valid until the next one is asked for.
+ */
+private final class Split(
+    file: PartitionedFile,
+    scan: Scan,
+    spark: PartitionedFile => Iterator[InternalRow])
+    extends Iterator[ColumnarBatch]
+    with Closeable {
+  import Split._
+
+  private var native: JsonBatches = _
+  private var opened = false
+  private var ended = false
+
+  /** Spark's reader, once it has taken over. */
+  private var rest: Iterator[ColumnarBatch] = _
+
+  /** The next batch, if it was asked for. */
+  private var ready: ColumnarBatch = _
+
+  /** Rows of the engine's batch, and how many of them were returned. */
+  private var rows = 0
+  private var taken = 0
+
+  /** Number of the next record of the split. */
+  private var record = 0L
+  private var reject: RejectedRecord = _
+
+  /** Rows that were returned. */
+  private var returned = 0L
+
+  private lazy val fallback = new Fallback(scan)
+  private lazy val partitions = constants(file, scan)
+
+  Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => close()))
+
+  override def hasNext: Boolean = {
+    if (ready == null && !ended) {
+      ready = advance()
+      if (ready == null) {
+        ended = true
+        close()
+      } else {
+        returned += ready.numRows
+      }
+    }
+    ready != null
+  }
+
+  override def next(): ColumnarBatch = {
+    if (!hasNext) {
+      throw new NoSuchElementException("the split has ended")
+    }
+    val batch = ready
+    ready = null
+    batch
+  }
+
+  /** The next batch, or null. */
+  @scala.annotation.tailrec
+  private def advance(): ColumnarBatch = {
+    if (rest != null) {
+      if (rest.hasNext) rest.next() else null
+    } else if (peek() != null && reject.number == record) {
+      val batch = refused()
+      if (batch == null) advance() else batch
+    } else if (taken < rows) {
+      accepted()
+    } else if (load() || rest != null) {
+      advance()
+    } else if (peek() == null) {
+      null
+    } else if (reject.number == record) {
+      advance()
+    } else {
+      throw new IllegalStateException(s"record $record of $file was lost")
+    }
+  }
+
+  /** The next record that was refused, if it is known. */
+  private def peek(): RejectedRecord = {
+    if (reject == null && native != null) {
+      reject = native.reject()
+    }
+    reject
+  }
+
+  /** The rows before the next reject. */
+  private def accepted(): ColumnarBatch = {
+    val before = if (reject == null) Long.MaxValue else reject.number - record
+    val count = math.min((rows - taken).toLong, before).toInt
+    val columns = new Array[ColumnVector](scan.columns)
+    val decoded = ArrowsmithVector.columns(scan.decoded, native.array, taken, count)
+    var column = 0
+    while (column < scan.required.length) {
+      columns(column) =
+        if (column == scan.corrupt) nulls(count)
+        else decoded(if (scan.corrupt >= 0 && column > scan.corrupt) column - 1 else column)
+      column += 1
+    }
+    taken += count
+    record += count
+    complete(columns, count)
+  }
+
+  /** The rows of records in a row that were refused; null if Spark's parser drops them. */
+  private def refused(): ColumnarBatch = {
+    var left = BatchRows
+    val texts = new Iterator[Array[Byte]] {
+      override def hasNext: Boolean =
+        left > 0 && peek() != null && reject.number == record
+      override def next(): Array[Byte] = {
+        left -= 1
+        val text = reject.text
+        reject = null
+        record += 1
+        text
+      }
+    }
+    val (columns, count) = fallback.read(texts)
+    val all = columns.toArray[ColumnVector].padTo(scan.columns, null)
+    if (count == 0) null else complete(all, count)
+  }
+
+  private def complete(columns: Array[ColumnVector], count: Int): ColumnarBatch = {
+    Array.copy(partitions, 0, columns, scan.required.length, partitions.length)
+    new ColumnarBatch(columns, count)
+  }
+
+  /** Goes on to the engine's next batch; false if there is none. */
+  private def load(): Boolean =
+    try {
+      if (!opened) {
+        opened = true
+        native = open(file, scan)
+      }
+      rows = 0
+      taken = 0
+      val more = native.next()
+      if (more && native.array != 0) {
+        rows = ArrowsmithVector.length(native.array)
+      }
+      more
+    } catch {
+      case _: IOException | _: IllegalArgumentException =>
+        // A record that is too long, a lone carriage return, a file that is not there: Spark's
+        // reader knows what to do with it.
+        close()
+        reject = null
+        rest = batches(dropped(spark(file), returned), scan)
+        false
+    }
+
+  override def close(): Unit = if (native != null) {
+    native.close()
+    native = null
+    rows = 0
+    taken = 0
+  }
+}
+
+private object Split {
+
+  /** Rows of a batch that is made of rows. */
+  private val BatchRows = 4096
+
+  /** Bytes of a record at which Spark's reader takes over: the limit of its parser for a text. */
+  private val RecordBytesMax = 20000000L
+
+  /** Working memory of a reader, of which there is one per core. */
+  private val MemoryBytesMax = 64L << 20
+
+  private def open(file: PartitionedFile, scan: Scan): JsonBatches = {
+    val options = JavaMap.ofEntries[String, Any](
+      JavaMap.entry("schema", Support.schemaText(scan.decoded)),
+      JavaMap.entry("format", "ndjson"),
+      JavaMap.entry("compression", "none"),
+      JavaMap.entry("threads", 1),
+      JavaMap.entry("on_error", "skip"),
+      JavaMap.entry("rejects", "lines"),
+      JavaMap.entry("count_before", false),
+      JavaMap.entry("refuse_lone_cr", true),
+      JavaMap.entry("range_start", file.start),
+      JavaMap.entry("range_end", file.start + file.length),
+      JavaMap.entry("record_bytes_max", RecordBytesMax),
+      JavaMap.entry("memory_bytes_max", MemoryBytesMax))
+    JsonBatches.open(Path.of(file.toPath.toUri.getPath), options)
+  }
+
+  /** Rows as batches. */
+  def batches(rows: Iterator[InternalRow], scan: Scan): Iterator[ColumnarBatch] = {
+    val copied = new Rows(scan.output)
+    new Iterator[ColumnarBatch] {
+      override def hasNext: Boolean = rows.hasNext
+      override def next(): ColumnarBatch = {
+        val (columns, count) = copied.take(rows, BatchRows)
+        new ColumnarBatch(columns.toArray[ColumnVector], count)
+      }
+    }
+  }
+
+  private def dropped(rows: Iterator[InternalRow], count: Long): Iterator[InternalRow] = {
+    var left = count
+    while (left > 0 && rows.hasNext) {
+      rows.next()
+      left -= 1
+    }
+    rows
+  }
+
+  private def nulls(count: Int): ColumnVector = {
+    val column = new ConstantColumnVector(count, StringType)
+    column.setNull()
+    column
+  }
+
+  private def constants(file: PartitionedFile, scan: Scan): Array[ColumnVector] =
+    Array.tabulate[ColumnVector](scan.partitions.length) { index =>
+      // The number of rows does not matter to a constant.
+      val column = new ConstantColumnVector(1, scan.partitions(index).dataType)
+      ColumnVectorUtils.populate(column, file.partitionValues, index, MemoryMode.ON_HEAP)
+      column
+    }
+
+  /** Reads records with Spark's parser. */
+  private final class Fallback(scan: Scan) {
+    private val rows = new Rows(scan.required)
+    private val parser =
+      new JacksonParser(scan.asked, scan.options, allowArrayAsStructs = true, scan.filters)
+    private val safe = new FailureSafeParser[Array[Byte]](
+      text => parser.parse(text, create, (bytes: Array[Byte]) => UTF8String.fromBytes(bytes)),
+      scan.options.parseMode,
+      scan.required,
+      scan.options.columnNameOfCorruptRecord)
+
+    private def create(factory: JsonFactory, text: Array[Byte]) =
+      CreateJacksonParser.text(factory, new org.apache.hadoop.io.Text(text))
+
+    /** The rows of records, of which one may have several. */
+    def read(texts: Iterator[Array[Byte]]): (Array[OnHeapColumnVector], Int) =
+      rows.take(texts.flatMap(safe.parse), Int.MaxValue)
+  }
+}

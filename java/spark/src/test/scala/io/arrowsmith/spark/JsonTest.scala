@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.arrowsmith.spark
+
+import java.nio.charset.StandardCharsets
+import java.nio.file.{Files, Path}
+import java.util.Comparator
+
+import scala.util.{Random, Try}
+
+import io.arrowsmith.JsonBatches
+import org.junit.jupiter.api.{AfterAll, AfterEach, BeforeAll, Test, TestInstance}
+import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
+import org.junit.jupiter.api.Assumptions.assumeTrue
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.types._
+
+/** Every query gives the rows that it gives without the extension, and no native memory stays. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class JsonTest extends AdaptiveSparkPlanHelper {
+  private var spark: SparkSession = _
+  private var folder: Path = _
+
+  private val schema = StructType.fromDDL(
+    "id LONG, small INT, tiny BYTE, ok BOOLEAN, x DOUBLE, y FLOAT, name STRING, " +
+      "price DECIMAL(12, 2), big DECIMAL(30, 4), tags ARRAY<STRING>, " +
+      "at STRUCT<lat: DOUBLE, lon: DOUBLE, who: STRUCT<n: INT>>, " +
+      "counts MAP<STRING, LONG>, points ARRAY<STRUCT<p: INT, q: ARRAY<INT>>>")
+
+  @BeforeAll def start(): Unit = {
+    folder = Files.createTempDirectory("arrowsmith-spark-")
+    spark = SparkSession
+      .builder()
+      .master("local[2]")
+      .appName("arrowsmith")
+      .config("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
+      .config("spark.ui.enabled", "false")
+      .config("spark.driver.host", "127.0.0.1")
+      .config("spark.driver.bindAddress", "127.0.0.1")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.sql.session.timeZone", "UTC")
+      .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri.toString)
+      .getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+  }
+
+  @AfterAll def stop(): Unit = {
+    spark.stop()
+    Files.walk(folder).sorted(Comparator.reverseOrder[Path]).forEach(path => Files.delete(path))
+  }
+
+  @AfterEach def nothingStays(): Unit = {
+    assertEquals(0, JsonBatches.liveReaders, "readers")
+    assertEquals(0, JsonBatches.liveBytes, "bytes")
+  }
+
+  private def write(name: String, text: String): String = {
+    val path = folder.resolve(name)
+    Files.createDirectories(path.getParent)
+    Files.write(path, text.getBytes(StandardCharsets.UTF_8))
+    path.toString
+  }
+
+  /** A record with values of every column; some are missing, null, or in another order. */
+  private def record(random: Random, id: Int): String = {
+    def text = Seq("plain", "q\\\"uote", "\\u00e9\\n", "日本語", "", "x" * random.nextInt(60))(
+      random.nextInt(6))
+    val fields = Seq(
+      s""""id":$id""",
+      s""""small":${random.nextInt()}""",
+      s""""tiny":${random.nextInt(256) - 128}""",
+      s""""ok":${random.nextBoolean()}""",
+      s""""x":${random.nextGaussian() * 1e6}""",
+      s""""y":${random.nextFloat()}""",
+      s""""name":"$text"""",
+      s""""price":${BigDecimal(random.nextInt(10000000), 2)}""",
+      s""""big":${BigDecimal(BigInt(80, random), 4)}""",
+      s""""tags":[${Seq.fill(random.nextInt(4))(s""""$text"""").mkString(", ")}]""",
+      s""""at":{"lat":${random.nextDouble()},"lon":null,"who":{"n":${random.nextInt(9)}},"no":1}""",
+      s""""counts":{"a":${random.nextInt(50)},"b":null}""",
+      s""""points":[{"p":1,"q":[1,null,3]},null,{"q":[]}]""",
+      s""""unknown":{"deep":[{"a":"}"}]}""")
+    val kept = fields.filter(_ => random.nextInt(8) > 0)
+    (if (random.nextInt(5) == 0) random.shuffle(kept) else kept).mkString("{", ",", "}")
+  }
+
+  private def records(count: Int, seed: Int): Seq[String] = {
+    val random = new Random(seed)
+    Seq.tabulate(count)(record(random, _))
+  }
+
+  /** What Spark and the engine disagree on, and what neither reads. */
+  private val dirty = Seq(
+    """{"id":"7"}""",
+    """{"id":1e400}""",
+    """{"small":3000000000}""",
+    """{"x":"NaN","y":"-INF"}""",
+    """{"x":NaN}""",
+    """{'id':3,'name':'single'}""",
+    """{"name":17.50}""",
+    """{"name":{"a": [1, 2]}}""",
+    """{"name":true}""",
+    """{"price":1.005,"id":5}""",
+    """{"price":"12.50"}""",
+    """{"price":12345678901234}""",
+    """{"tags":"none"}""",
+    """{"tags":[1,"b"]}""",
+    """{"at":7,"id":9}""",
+    """{"at":{"lat":"x","lon":2.0},"id":9}""",
+    """{"counts":{"a":"x"}}""",
+    """{"id":1,"id":2}""",
+    """{"at":{"lat":1},"at":{"lon":2}}""",
+    """[{"id":10},{"id":11},{"id":12}]""",
+    "[]",
+    "null",
+    "17",
+    """  {"id": 13 , "name" : "spaces"}  """,
+    """  {"id": 13 , "name" : 5  }  """,
+    """{"id":14} trailing""",
+    """{"id":15}{"id":16}""",
+    """{"id":17""",
+    """{"id":18,}""",
+    "garbage",
+    """{"id":007}""",
+    "{\"name\":\"\\ud800\"}",
+    """{"ok":"true"}""",
+    """{"ok":1}""",
+    """{"id":""}""",
+    """{"id":1.0}""",
+    """{"ID":5,"Id":6}""",
+    """{"x":-0.0,"y":1e-50}""",
+    """{"x":1e309}""",
+    """{"points":[{"p":"x"},{"q":[1,"y"]}]}""",
+    "",
+    "   ",
+    "\t",
+    """{"name":"tab	inside"}""",
+    "{}")
+
+  private val modes = Seq("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
+
+  private def mixed(count: Int): Seq[String] = {
+    val random = new Random(5)
+    records(count, 3).flatMap { record =>
+      if (random.nextInt(9) == 0) {
+        Seq.fill(1 + random.nextInt(3))(dirty(random.nextInt(dirty.length))) :+ record
+      } else {
+        Seq(record)
+      }
+    }
+  }
+
+  private def rows(frame: => DataFrame): Try[Seq[String]] =
+    Try(frame.collect().toSeq.map(_.toString))
+
+  private def withConf[T](settings: (String, String)*)(work: => T): T = {
+    val before = settings.map { case (name, _) => name -> spark.conf.getOption(name) }
+    settings.foreach { case (name, value) => spark.conf.set(name, value) }
+    try work
+    finally before.foreach {
+      case (name, Some(value)) => spark.conf.set(name, value)
+      case (name, None) => spark.conf.unset(name)
+    }
+  }
+
+  private def off[T](work: => T): T = withConf("spark.arrowsmith.json.enabled" -> "false")(work)
+
+  private def scans(frame: DataFrame): Seq[FileSourceScanExec] =
+    collect(frame.queryExecution.executedPlan) { case scan: FileSourceScanExec => scan }
+
+  private def isNative(frame: DataFrame): Boolean =
+    scans(frame).forall(_.relation.fileFormat.isInstanceOf[ArrowsmithJsonFormat])
+
+  /** The same rows in the same order, or the same failure; and the plan is what is expected. */
+  private def same(what: String, native: Boolean = true)(frame: => DataFrame): Seq[String] = {
+    val expected = off {
+      assertFalse(scans(frame).exists(_.relation.fileFormat.isInstanceOf[ArrowsmithJsonFormat]))
+      rows(frame)
+    }
+    val found = rows(frame)
+    assertEquals(native, isNative(frame), s"$what: the plan")
+    assertEquals(expected.isSuccess, found.isSuccess, s"$what: $expected, $found")
+    for (expected <- expected; found <- found) {
+      expected.zip(found).zipWithIndex.foreach { case ((one, other), row) =>
+        assertEquals(one, other, s"$what: row $row")
+      }
+      assertEquals(expected.length, found.length, s"$what: rows")
+    }
+    found.getOrElse(Nil)
+  }
+
+  private def split(bytes: Long) = Seq(
+    "spark.sql.files.maxPartitionBytes" -> bytes.toString,
+    "spark.sql.files.openCostInBytes" -> "0",
+    "spark.sql.files.minPartitionNum" -> "1")
+
+  @Test def theClassesOfThePlan(): Unit = {
+    val path = write("plan/a.json", records(10, 1).mkString("\n"))
+    val frame = spark.read.schema(schema).json(path)
+    assertTrue(scans(frame).forall(_.supportsColumnar))
+    assertTrue(frame.queryExecution.executedPlan.toString.contains("Format: Arrowsmith JSON"))
+    assertTrue(frame.queryExecution.executedPlan.toString.contains("Batched: true"))
+    val named = spark.read.schema(schema).format("arrowsmith-json").load(path)
+    assertTrue(isNative(named))
+    assertEquals(10, named.collect().length)
+  }
+
+  @Test def cleanRecordsOfAnySplit(): Unit =
+    for ((end, name) <- Seq("\n" -> "lf", "\r\n" -> "crlf"); last <- Seq(end, "")) {
+      val text = records(3000, 2).mkString(end) + last
+      val path = write(s"clean/$name${last.length}.json", text)
+      for (bytes <- Seq(4096L, 10007L, 65536L, 1L << 30)) withConf(split(bytes): _*) {
+        val found = same(s"$name, $bytes")(spark.read.schema(schema).json(path))
+        assertEquals(3000, found.length)
+      }
+    }
+
+  @Test def dirtyRecordsInEveryMode(): Unit = {
+    val path = write("dirty/a.json", mixed(4000).mkString("\n"))
+    val corrupt = schema.add("_corrupt_record", StringType)
+    for (mode <- modes; bytes <- Seq(4096L, 65536L, 1L << 30)) {
+      withConf(split(bytes): _*) {
+        def read(schema: StructType) = spark.read.schema(schema).option("mode", mode).json(path)
+        same(s"$mode, $bytes")(read(schema))
+        same(s"$mode, $bytes, corrupt")(read(corrupt))
+        same(s"$mode, $bytes, some columns")(read(corrupt).select("_corrupt_record", "id", "at"))
+        same(s"$mode, $bytes, count")(read(schema).selectExpr("count(*)"))
+        same(s"$mode, $bytes, filter")(read(schema).where("id > 100 and price < 5000"))
+      }
+    }
+  }
+
+  @Test def everyDirtyRecordAlone(): Unit = dirty.zipWithIndex.foreach { case (record, number) =>
+    val path = write(s"alone/$number.json", record)
+    val corrupt = schema.add("_corrupt_record", StringType)
+    for (mode <- modes) {
+      same(s"$mode: $record")(spark.read.schema(corrupt).option("mode", mode).json(path))
+    }
+  }
+
+  @Test def manyBadRecordsInARow(): Unit = {
+    val bad = Seq.fill(150000)("7").mkString("\n")
+    val path = write("many/a.json", s"""{"id":1}\n$bad\n{"id":2}\n""")
+    same("all bad")(spark.read.schema("id LONG, _corrupt_record STRING").json(path)
+      .selectExpr("count(*)", "sum(id)", "count(_corrupt_record)"))
+    val arrays = Seq.fill(9000)("""[{"id":1},{"id":2}]""").mkString("\n")
+    same("arrays")(spark.read.schema("id LONG").json(write("many/b.json", arrays)))
+  }
+
+  @Test def aLoneCarriageReturnEndsALineInSpark(): Unit = {
+    val lines = records(3000, 4)
+    val text = lines.take(2000).mkString("\n") + "\r" + lines.drop(2000).mkString("\n") +
+      "\n{\"id\":\r7}\n{\"id\":8}"
+    val path = write("cr/a.json", text)
+    for (bytes <- Seq(4096L, 65536L, 1L << 30)) withConf(split(bytes): _*) {
+      same(s"$bytes")(spark.read.schema(schema).json(path))
+    }
+  }
+
+  @Test def partitionsAndMetadata(): Unit = {
+    for (day <- 1 to 3; zone <- Seq("a", "b")) {
+      write(s"parts/day=$day/zone=$zone/x.json", records(200, day).mkString("\n"))
+    }
+    def read = spark.read.schema(schema).json(folder.resolve("parts").toString)
+    same("all")(read)
+    same("pruned")(read.where("day = 2 and zone = 'b'"))
+    same("only partitions")(read.select("zone", "day"))
+    same("metadata")(read.selectExpr("_metadata.file_name", "id", "input_file_name()", "day"))
+  }
+
+  @Test def limitsAndFailuresEndEarly(): Unit = {
+    val path = write("early/a.json", records(20000, 6).mkString("\n"))
+    withConf(split(65536): _*) {
+      same("limit")(spark.read.schema(schema).json(path).limit(5))
+      def some(count: Int) = spark.read.schema(schema).json(path).limit(count)
+      same("union")(some(3).union(some(2)))
+      spark.udf.register("failing", (id: Long) => if (id > 500) sys.error("on purpose") else id)
+      same("failing")(spark.read.schema(schema).json(path).selectExpr("sum(failing(id))"))
+    }
+    val cached = spark.read.schema(schema).json(path).cache()
+    assertEquals(20000, cached.count())
+    cached.unpersist(true)
+  }
+
+  @Test def moreFieldsThanBatchesHave(): Unit = {
+    val wide = StructType((0 until 130).map(number => StructField(s"c$number", LongType)))
+    val random = new Random(1)
+    val lines = Seq.fill(2000) {
+      (0 until 130).filter(_ => random.nextInt(3) > 0)
+        .map(number => s""""c$number":${random.nextInt()}""").mkString("{", ",", "}")
+    }
+    val path = write("wide/a.json", (lines :+ """{"c1":"x"}""").mkString("\n"))
+    withConf(split(65536): _*) {
+      same("wide")(spark.read.schema(wide).json(path))
+    }
+    val frame = spark.read.schema(wide).json(path)
+    assertFalse(scans(frame).exists(_.supportsColumnar))
+  }
+
+  @Test def whatIsLeftToSpark(): Unit = {
+    val lines = """{"d":"2024-01-05","t":"2024-01-05T10:00:00Z","n":5,"b":"AQI="}"""
+    val path = write("left/a.json", lines)
+    def read = spark.read.schema("d DATE, t TIMESTAMP, n LONG, b BINARY").json(path)
+    same("temporal")(read.selectExpr("d", "t", "n", "hex(b)"))
+    same("only a number")(read.select("n"))
+    assertTrue(scans(read.select("n")).forall(_.supportsColumnar))
+    assertFalse(scans(read.select("d", "n")).exists(_.supportsColumnar))
+    def one = spark.read.schema("n LONG")
+    same("multiLine", native = false)(one.option("multiLine", "true").json(path))
+    same("lineSep", native = false)(one.option("lineSep", "\n").json(path))
+    same("encoding", native = false)(one.option("encoding", "UTF-8").json(path))
+    same("locale", native = false)(one.option("locale", "de-DE").json(path))
+    same("unknown", native = false)(one.option("somethingNew", "1").json(path))
+    val named = one.format("arrowsmith-json").option("multiLine", "true").load(path)
+    assertEquals("[[5]]", named.collect().mkString("[", ",", "]"))
+    same("inferred")(spark.read.json(path).select("n", "t"))
+  }
+
+  @Test def compressedAndMissingFiles(): Unit = {
+    spark.range(1000).selectExpr("id", "cast(id as string) s").write.option("compression", "gzip")
+      .json(folder.resolve("gz").toString)
+    def read = spark.read.schema("id LONG, s STRING").json(folder.resolve("gz").toString)
+    assertEquals(1000, same("gzip")(read.orderBy("id")).length)
+    val path = write("gone/a.json", """{"id":1}""")
+    val frame = spark.read.schema("id LONG").json(path)
+    Files.delete(Path.of(path))
+    assertTrue(rows(frame).isFailure)
+    val ignored =
+      withConf("spark.sql.files.ignoreMissingFiles" -> "true")(rows(frame.where("id > 0")))
+    assertEquals(Seq(), ignored.getOrElse(Seq("a failure")))
+  }
+
+  @Test def longLinesAndMarks(): Unit = {
+    val long = s"""{"id":2,"name":"${"x" * 300000}"}"""
+    val path = write("long/a.json", s"\uFEFF{\"id\":1}\n$long\n{\"id\":3}\n\n$long")
+    for (bytes <- Seq(4096L, 65536L, 1L << 30)) withConf(split(bytes): _*) {
+      same(s"$bytes")(spark.read.schema("id LONG, name STRING").json(path))
+    }
+  }
+
+  @Test def workloadsOfTheCommand(): Unit = {
+    val command = System.getProperty("arrowsmith.cli", "")
+    assumeTrue(command.nonEmpty, "no command")
+    for (workload <- Seq("battery", "trip", "lineitem", "logs")) {
+      val path = folder.resolve(s"$workload.json")
+      val written =
+        new ProcessBuilder(command, "generate", workload, "--bytes", "2MiB", "-o", path.toString)
+          .redirectErrorStream(true)
+          .start()
+      val said = new String(written.getInputStream.readAllBytes(), StandardCharsets.UTF_8)
+      assertEquals(0, written.waitFor(), said)
+      withConf(split(100000): _*) {
+        same(workload)(spark.read.json(path.toString))
+      }
+    }
+  }
+}
