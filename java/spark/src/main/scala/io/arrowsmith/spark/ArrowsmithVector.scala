@@ -14,14 +14,13 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param of its type
  * @param array address of the struct
- * @param first its first row, counted from the array's offset
- * @param rows how many rows it has; -1 for the elements of lists, which are found by their offsets
  */
-private final class ArrowsmithVector(of: DataType, array: Long, first: Long, rows: Int)
-    extends ColumnVector(of) {
+private final class ArrowsmithVector(of: DataType, array: Long) extends ColumnVector(of) {
   import ArrowsmithVector._
 
-  private val start = Platform.getLong(null, array + Offset) + first
+  /** The first row that is shown, and how many are: all elements of lists, which have offsets. */
+  private var start = Platform.getLong(null, array + Offset)
+  private var rows = length(array)
   private val buffers = Platform.getLong(null, array + Buffers)
   private val validity = Platform.getLong(null, buffers)
   private val nullable = validity != 0 && Platform.getLong(null, array + NullCount) != 0
@@ -31,23 +30,35 @@ private final class ArrowsmithVector(of: DataType, array: Long, first: Long, row
   }
   private val text = if (of.isInstanceOf[StringType]) Platform.getLong(null, buffers + 16) else 0L
   private val children: Array[ArrowsmithVector] = of match {
-    case struct: StructType => structChildren(struct, array, start, rows)
-    case ArrayType(element, _) => Array(new ArrowsmithVector(element, child(array, 0), 0, -1))
+    case struct: StructType =>
+      val members = columns(struct, array)
+      ArrowsmithVector.show(members, start, rows)
+      members
+    case ArrayType(element, _) => Array(new ArrowsmithVector(element, child(array, 0)))
     case MapType(key, value, _) =>
       val entries = child(array, 0)
-      val shift = Platform.getLong(null, entries + Offset)
-      Array(
-        new ArrowsmithVector(key, child(entries, 0), shift, -1),
-        new ArrowsmithVector(value, child(entries, 1), shift, -1))
+      val members = Array(
+        new ArrowsmithVector(key, child(entries, 0)),
+        new ArrowsmithVector(value, child(entries, 1)))
+      ArrowsmithVector.show(members, Platform.getLong(null, entries + Offset), length(entries))
+      members
     case _ => null
   }
-  private lazy val nulls = if (hasNull && rows > 0) (0 until rows).count(isNullAt) else 0
+
+  /** Shows `count` rows from `first` on, counted from the array's offset. */
+  private def show(first: Long, count: Int): Unit = {
+    start = Platform.getLong(null, array + Offset) + first
+    rows = count
+    if (of.isInstanceOf[StructType]) {
+      ArrowsmithVector.show(children, start, count)
+    }
+  }
 
   override def close(): Unit = ()
 
   override def hasNull: Boolean = nullable
 
-  override def numNulls: Int = nulls
+  override def numNulls: Int = if (nullable) (0 until rows).count(isNullAt) else 0
 
   override def isNullAt(row: Int): Boolean = nullable && !bit(validity, start + row)
 
@@ -122,18 +133,23 @@ private object ArrowsmithVector {
   /** The rows of a batch. */
   def length(array: Long): Int = Math.toIntExact(Platform.getLong(null, array + Length))
 
-  /** Some rows of the columns of a batch, whose type is `schema`. */
-  def columns(schema: StructType, array: Long, first: Int, rows: Int): Array[ArrowsmithVector] =
-    structChildren(schema, array, Platform.getLong(null, array + Offset) + first, rows)
+  /** The row of a batch's columns that is its first. */
+  def offset(array: Long): Long = Platform.getLong(null, array + Offset)
 
-  private def structChildren(
-      schema: StructType,
-      array: Long,
-      first: Long,
-      rows: Int): Array[ArrowsmithVector] =
+  /** The columns of a batch, or members of a struct, whose type is `schema`. */
+  def columns(schema: StructType, array: Long): Array[ArrowsmithVector] =
     Array.tabulate(schema.length) { index =>
-      new ArrowsmithVector(schema(index).dataType, child(array, index), first, rows)
+      new ArrowsmithVector(schema(index).dataType, child(array, index))
     }
+
+  /** Shows `count` rows of columns from `first` on: cheaper than new columns, of short parts. */
+  def show(columns: Array[ArrowsmithVector], first: Long, count: Int): Unit = {
+    var index = 0
+    while (index < columns.length) {
+      columns(index).show(first, count)
+      index += 1
+    }
+  }
 
   private def child(array: Long, index: Int): Long =
     Platform.getLong(null, Platform.getLong(null, array + Children) + 8L * index)

@@ -81,7 +81,8 @@ private final class Split(
   /** The next batch, if it was asked for. */
   private var ready: ColumnarBatch = _
 
-  /** Rows of the engine's batch, and how many of them were returned. */
+  /** The engine's batch, its rows, and how many of them were returned. */
+  private var decoded: Array[ArrowsmithVector] = _
   private var rows = 0
   private var taken = 0
 
@@ -153,7 +154,7 @@ private final class Split(
     val before = if (reject == null) Long.MaxValue else reject.number - record
     val count = math.min((rows - taken).toLong, before).toInt
     val columns = new Array[ColumnVector](scan.columns)
-    val decoded = ArrowsmithVector.columns(scan.decoded, native.array, taken, count)
+    ArrowsmithVector.show(decoded, ArrowsmithVector.offset(native.array) + taken, count)
     var column = 0
     while (column < scan.required.length) {
       columns(column) =
@@ -202,6 +203,7 @@ private final class Split(
       val more = native.next()
       if (more && native.array != 0) {
         rows = ArrowsmithVector.length(native.array)
+        decoded = ArrowsmithVector.columns(scan.decoded, native.array)
       }
       more
     } catch {

@@ -340,6 +340,29 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     }
   }
 
+  @Test def namesOfFilesAndColumns(): Unit = {
+    val names =
+      Seq("a b", "tab\there", "quote\"", "dot.dot", "ü", "back\\slash", "A", "a", "#", "1")
+    val schema = StructType(names.map(StructField(_, LongType)))
+    val keys = names.map(_.replace("\\", "\\\\").replace("\"", "\\\"").replace("\t", "\\t"))
+    val record = keys.zipWithIndex.map { case (key, number) => s""""$key":$number""" }
+    val path = write("names/x=1 2/ü %20#?.json", record.mkString("{", ",", "}"))
+    withConf("spark.sql.caseSensitive" -> "true") {
+      val found = same("names")(spark.read.schema(schema).json(folder.resolve("names").toString))
+      assertEquals(names.indices.mkString("[", ",", ",1 2]"), found.head)
+      same("the file")(spark.read.schema(schema).json(path.replace("?", "*")))
+    }
+  }
+
+  /** What is known to differ, as docs/guide/spark.md says. */
+  @Test def theIntegerMinusZero(): Unit = {
+    val path = write("zero/a.json", """{"x":-0}""")
+    def read = spark.read.schema("x DOUBLE").json(path)
+    assertEquals(Seq("[-0.0]"), rows(read).get)
+    assertEquals(Seq("[0.0]"), off(rows(read)).get)
+    same("equal")(read.selectExpr("x = 0.0", "x < 0.0"))
+  }
+
   @Test def workloadsOfTheCommand(): Unit = {
     val command = System.getProperty("arrowsmith.cli", "")
     assumeTrue(command.nonEmpty, "no command")

@@ -11,10 +11,15 @@ final class Rows(schema: StructType) {
   private val nullable = schema.asNullable
   private val converter = new RowToColumnConverter(nullable)
 
-  /** Copies at most `limit` rows; returns the columns, and how many rows they have. */
+  private lazy val columns = OnHeapColumnVector.allocateColumns(64, nullable)
+  private lazy val writable = columns.asInstanceOf[Array[WritableColumnVector]]
+
+  /**
+   * Copies at most `limit` rows; returns the columns, and how many rows they have. They are the
+   * columns of the call before, with other rows.
+   */
   def take(rows: Iterator[InternalRow], limit: Int): (Array[OnHeapColumnVector], Int) = {
-    val columns = OnHeapColumnVector.allocateColumns(64, nullable)
-    val writable = columns.asInstanceOf[Array[WritableColumnVector]]
+    columns.foreach(_.reset())
     var count = 0
     while (count < limit && rows.hasNext) {
       converter.convert(rows.next(), writable)
