@@ -129,8 +129,8 @@ impl Grow {
         if self.again.is_none() {
             return Err(self.read_once());
         }
-        // The first late value is often the only one, so that the rest is read with it at once. After
-        // the second, all others are looked for first: passes are few, however many values are late.
+        // The first late value is often the only one: the rest is read with it at once. After the
+        // second, all others are looked for first: passes are few, however many values are late.
         if self.restarts > 0 || self.ended {
             while self.batches.next().transpose()?.is_some() {}
         } else {
