@@ -3,7 +3,7 @@
 //! columns, and over files by size. What a file contains is the business of the sink that is made
 //! for it.
 //!
-//! [`Partitioner`](split::Partitioner) says which rows belong to which folder, [`FolderSink`] keeps
+//! `Partitioner` says which rows belong to which folder, [`FolderSink`] keeps
 //! the files of several folders open in bounded memory, and a [`Folder`] makes all files visible at
 //! the end, or none.
 
