@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules of `cargo xtask tidy` for ARCHITECTURE.md: the files and functions that it names exist,
-//! and its graph of crates is the one of their manifests.
+//! and its graph of crates is the one of their manifests. Also for what the library brings along.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,6 +8,9 @@ use std::path::Path;
 
 use crate::shell;
 use crate::tidy::{LAYERS, uses};
+
+/// Maximum number of crates behind the library.
+const CRATES_MAX: usize = 80;
 
 /// Checks the document.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
@@ -24,6 +27,18 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     if !text.contains(&graph) {
         faults.push(format!("ARCHITECTURE.md: the graph of crates is now\n{graph}"));
     }
+    match crates() {
+        1..=CRATES_MAX => {}
+        count => faults.push(format!("the library needs {count} crates, more than {CRATES_MAX}")),
+    }
+}
+
+/// The number of crates that are compiled for `cargo add arrowsmith`, itself included.
+fn crates() -> usize {
+    let tree = "cargo tree --locked -p arrowsmith -e normal,build --prefix none --format '{p}'";
+    let tree = shell::output(tree);
+    let crates = tree.lines().map(|line| line.trim_end_matches(" (*)"));
+    crates.filter(|line| !line.is_empty()).collect::<BTreeSet<_>>().len()
 }
 
 /// Whether a text in backticks names a source file.

@@ -18,18 +18,15 @@ use crate::FileError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The input does not match the plan. Boxed because it is large and rare.
-    #[error(transparent)]
     Data(Box<DataError>),
     /// A file of a columnar format is invalid, or contains something unsupported. Boxed because it
     /// is large and rare.
-    #[error(transparent)]
     File(Box<FileError>),
     /// The schema cannot be read, or cannot be decoded by this engine; the message names the field.
-    #[error("schema{}: {message}", field(path))]
     Schema {
         /// Path of the field, dotted; empty for the schema as a whole.
         path: String,
@@ -37,7 +34,6 @@ pub enum Error {
         message: String,
     },
     /// A read or write failed.
-    #[error("{}{source}", named(path))]
     Io {
         /// The file or address, where there is one.
         path: Option<PathBuf>,
@@ -45,13 +41,10 @@ pub enum Error {
         source: io::Error,
     },
     /// An Arrow library call failed.
-    #[error("{0}")]
-    Arrow(#[from] ArrowError),
+    Arrow(ArrowError),
     /// An option has an invalid value; the message names the option.
-    #[error("{0}")]
     Config(String),
     /// The work was stopped on request (Ctrl-C, a dropped consumer).
-    #[error("cancelled")]
     Cancelled,
 }
 
@@ -83,19 +76,30 @@ impl Error {
     }
 }
 
-/// `FILE: `, if there is one.
-fn named(path: &Option<PathBuf>) -> String {
-    path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default()
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data(error) => error.fmt(f),
+            Self::File(error) => error.fmt(f),
+            Self::Schema { path, message } if path.is_empty() => write!(f, "schema: {message}"),
+            Self::Schema { path, message } => write!(f, "schema, field {path}: {message}"),
+            Self::Io { path: Some(path), source } => write!(f, "{}: {source}", path.display()),
+            Self::Io { path: None, source } => source.fmt(f),
+            Self::Arrow(error) => error.fmt(f),
+            Self::Config(message) => f.write_str(message),
+            Self::Cancelled => f.write_str("cancelled"),
+        }
+    }
 }
 
-/// `, field PATH`, unless it is the schema or record as a whole.
-fn field(path: &str) -> String {
-    if path.is_empty() { String::new() } else { format!(", field {path}") }
-}
-
-/// ` (HINT)`, if there is one.
-fn hinted(hint: &Option<String>) -> String {
-    hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default()
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Arrow(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 impl From<DataError> for Error {
@@ -107,6 +111,12 @@ impl From<DataError> for Error {
 impl From<FileError> for Error {
     fn from(error: FileError) -> Self {
         Self::File(Box::new(error))
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        Self::Arrow(error)
     }
 }
 
@@ -231,8 +241,7 @@ impl fmt::Display for Position {
 }
 
 /// A data error: kind, position, field, what was expected and what was found.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{position}{}: {kind}: expected {expected}, found {found}{}", field(path), hinted(hint))]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError {
     /// The kind, for programs.
     pub kind: ErrorKind,
@@ -247,3 +256,19 @@ pub struct DataError {
     /// An option or change that would help, if there is one.
     pub hint: Option<String>,
 }
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.position)?;
+        if !self.path.is_empty() {
+            write!(f, ", field {}", self.path)?;
+        }
+        write!(f, ": {}: expected {}, found {}", self.kind, self.expected, self.found)?;
+        if let Some(hint) = &self.hint {
+            write!(f, " ({hint})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for DataError {}

@@ -91,8 +91,7 @@ impl fmt::Display for FilePlace {
 }
 
 /// An error in a columnar file: kind, position and message.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {kind}: {message}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileError {
     /// The kind, for programs.
     pub kind: FileErrorKind,
@@ -108,6 +107,14 @@ impl FileError {
         Self { kind, place: FilePlace::default(), message: message.into() }
     }
 }
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.place, self.kind, self.message)
+    }
+}
+
+impl std::error::Error for FileError {}
 
 impl Error {
     /// A file error whose position is not known yet.

@@ -5,40 +5,60 @@
 //! position: the calling engine adds source, record, byte offset and field path. They never contain
 //! a part of the input.
 
+use std::fmt;
+
 /// Why a JSON number could not be converted to the requested type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NumberError {
     /// The input does not start with a valid JSON number, or the number is followed by bytes of
     /// `[0-9.eE+-]` that make it malformed (`01`, `1.`, `1e`, `-`).
-    #[error("not a JSON number")]
     Syntax,
     /// The value is not representable in the type: `1e400` as a double, `256` as a `decimal(2, 0)`.
-    #[error("number out of range")]
     Range,
     /// The value lies between two values of an exact type: digits would be lost.
-    #[error("number has more digits than the type keeps")]
     Inexact,
     /// An integer was requested and the number has a fraction or an exponent, even `1.0` or `1e2`.
-    #[error("number has a fraction or an exponent")]
     NotInteger,
     /// An unsigned integer was requested and the number has a minus sign, even `-0`.
-    #[error("number is negative")]
     Negative,
 }
 
+impl fmt::Display for NumberError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syntax => "not a JSON number",
+            Self::Range => "number out of range",
+            Self::Inexact => "number has more digits than the type keeps",
+            Self::NotInteger => "number has a fraction or an exponent",
+            Self::Negative => "number is negative",
+        })
+    }
+}
+
+impl std::error::Error for NumberError {}
+
 /// Why the text of a string could not be converted to the requested type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TextError {
     /// The text does not have the accepted form, or a field is outside its calendar range (month
     /// 13).
-    #[error("text is not of the accepted form")]
     Syntax,
     /// The text is well-formed and its value is not representable in the type and unit.
-    #[error("value out of range")]
     Range,
     /// The fraction of a second has non-zero digits finer than the unit.
-    #[error("fraction of a second is finer than the unit")]
     Inexact,
 }
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syntax => "text is not of the accepted form",
+            Self::Range => "value out of range",
+            Self::Inexact => "fraction of a second is finer than the unit",
+        })
+    }
+}
+
+impl std::error::Error for TextError {}

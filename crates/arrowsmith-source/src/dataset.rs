@@ -4,7 +4,6 @@
 //!
 //! This module only handles names: no file is opened, and values stay text.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -195,8 +194,26 @@ fn partition(folder: &str) -> Option<(String, Option<String>)> {
 
 /// Decodes percent escapes; invalid escapes, and text that would not be UTF-8, stay unchanged.
 fn unescaped(text: &str) -> String {
-    let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
-    decoded.map_or_else(|_| text.to_owned(), Cow::into_owned)
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let value = digits
+            .filter(|_| first == b'%')
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match value {
+            Some(value) => {
+                bytes.push(value);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Checks that all files of a table have the same partition names, so that all rows have the same

@@ -47,43 +47,52 @@ pub use views::{ViewDictionary, ViewPage, Views};
 pub(crate) const CHUNK: usize = 1024;
 
 /// An error in an encoded column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ColumnError {
     /// The data ends before the values do.
-    #[error("the data ends before the values do")]
     Truncated,
     /// A variable-length integer is longer than 64 bits.
-    #[error("a variable-length integer is longer than 64 bits")]
     Varint,
     /// A bit width is larger than the type's.
-    #[error("a bit width is larger than the type's")]
     Width,
     /// The header of a delta-encoded sequence contradicts itself.
-    #[error("the header of the delta encoding contradicts itself")]
     Header,
     /// There are fewer values than requested.
-    #[error("there are fewer values than expected")]
     Count,
     /// A length is negative, or reaches beyond the data.
-    #[error("a length is negative or reaches beyond the data")]
     Length,
     /// An index reaches beyond the dictionary.
-    #[error("an index reaches beyond the dictionary")]
     Index,
     /// A level is greater than its maximum.
-    #[error("a level is greater than its maximum")]
     Level,
     /// A text is not UTF-8.
-    #[error("a text is not UTF-8")]
     Utf8,
     /// A number does not fit its type.
-    #[error("a number does not fit its type")]
     Range,
     /// The offsets exceed their type: there are more bytes or elements than it can count.
-    #[error("there is more data than the offsets can count")]
     Offset,
 }
+
+impl std::fmt::Display for ColumnError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "the data ends before the values do",
+            Self::Varint => "a variable-length integer is longer than 64 bits",
+            Self::Width => "a bit width is larger than the type's",
+            Self::Header => "the header of the delta encoding contradicts itself",
+            Self::Count => "there are fewer values than expected",
+            Self::Length => "a length is negative or reaches beyond the data",
+            Self::Index => "an index reaches beyond the dictionary",
+            Self::Level => "a level is greater than its maximum",
+            Self::Utf8 => "a text is not UTF-8",
+            Self::Range => "a number does not fit its type",
+            Self::Offset => "there is more data than the offsets can count",
+        })
+    }
+}
+
+impl std::error::Error for ColumnError {}
 
 /// The result of decoding.
 pub type Result<T, E = ColumnError> = std::result::Result<T, E>;
