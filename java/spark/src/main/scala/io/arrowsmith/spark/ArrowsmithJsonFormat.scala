@@ -4,7 +4,6 @@ package io.arrowsmith.spark
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.io.compress.CompressionCodecFactory
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
@@ -105,7 +104,6 @@ private case class Reader(
   /** Whether the file is local, and not compressed by its name. */
   private def isPlain(file: PartitionedFile): Boolean = {
     val path = file.toPath
-    path.toUri.getScheme == "file" &&
-    new CompressionCodecFactory(conf.value.value).getCodec(path) == null
+    path.toUri.getScheme == "file" && !Settings.isCompressed(conf.value.value, path)
   }
 }

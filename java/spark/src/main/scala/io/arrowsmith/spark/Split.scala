@@ -239,7 +239,8 @@ private object Split {
     val options = JavaMap.ofEntries[String, Any](
       JavaMap.entry("schema", Support.schemaText(scan.decoded)),
       JavaMap.entry("format", "ndjson"),
-      JavaMap.entry("compression", "none"),
+      // Compressed content is refused, whatever its name; Spark knows more of names.
+      JavaMap.entry("compression", "auto"),
       JavaMap.entry("threads", 1),
       JavaMap.entry("on_error", "skip"),
       JavaMap.entry("rejects", "lines"),

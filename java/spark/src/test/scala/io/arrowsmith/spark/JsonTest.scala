@@ -323,6 +323,12 @@ class JsonTest extends AdaptiveSparkPlanHelper {
       .json(folder.resolve("gz").toString)
     def read = spark.read.schema("id LONG, s STRING").json(folder.resolve("gz").toString)
     assertEquals(1000, same("gzip")(read.orderBy("id")).length)
+    val gzip = Files.list(folder.resolve("gz")).filter(_.toString.endsWith(".gz")).findFirst.get
+    for (name <- Seq("a.gzip", "a.json.gzip", "a.json", "a.zst", "a.zstd", "a.bz2")) {
+      val renamed = Files.createDirectories(folder.resolve("renamed")).resolve(name)
+      Files.copy(gzip, renamed)
+      same(name)(spark.read.schema("id LONG, s STRING").json(renamed.toString))
+    }
     val path = write("gone/a.json", """{"id":1}""")
     val frame = spark.read.schema("id LONG").json(path)
     Files.delete(Path.of(path))

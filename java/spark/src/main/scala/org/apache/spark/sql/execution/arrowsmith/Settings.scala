@@ -2,15 +2,21 @@
 package org.apache.spark.sql.execution.arrowsmith
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.io.HadoopCodecStreams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-/** Hadoop's settings for tasks. In Spark's package, because this is only visible there. */
+/** Hadoop's settings for tasks, and what follows from them. In Spark's package, because this is only visible there. */
 object Settings {
 
   /** Sends the settings to the executors. */
   def broadcast(session: SparkSession, conf: Configuration): Broadcast[SerializableConfiguration] =
     SerializableConfiguration.broadcast(session.sparkContext, conf)
+
+  /** Whether Spark takes a file of this name for a compressed one. */
+  def isCompressed(conf: Configuration, path: Path): Boolean =
+    HadoopCodecStreams.getDecompressionCodec(conf, path).isDefined
 }
