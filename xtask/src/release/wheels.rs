@@ -13,8 +13,9 @@ use super::{AARCH64, Arch, Release, X86_64, checks};
 /// works.
 const OTHERS: &str = "other-systems";
 
-/// Maximum size of a wheel.
-const WHEEL_BYTES_MAX: u64 = 25_000_000;
+/// Maximum size of a wheel. The goal is 25 MB: module and command contain the same decoders, and
+/// would have to become one binary.
+const WHEEL_BYTES_MAX: u64 = 32_000_000;
 
 pub fn make(release: &Release) -> Outcome {
     let info = metadata(release)?;
