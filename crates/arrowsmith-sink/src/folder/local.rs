@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`LocalFolder`]: files of the file system that become visible together.
 //!
-//! They are written below a hidden folder beside or inside the target. A new target is that folder,
-//! renamed: it appears at once. An existing one gets the files one after another, by renames, and
-//! loses those it got if one of them fails.
+//! They are written below a hidden folder beside a new target, or inside one that exists. A new
+//! target is that folder, renamed: it appears at once. An existing one, which may be a mount point
+//! or have permissions of its own, gets the files one after another, by renames, and loses those
+//! it got if one of them fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +20,7 @@ pub struct LocalFolder {
     temporary: PathBuf,
     /// Paths relative to both.
     files: Vec<PathBuf>,
-    /// Whether the target has files.
+    /// Whether the target exists, so that files are added to it.
     is_added: bool,
     fsync: bool,
     is_complete: bool,
@@ -45,9 +46,9 @@ impl LocalFolder {
         let failed = |error| Error::io(path, error);
         // A symbolic link is followed, so that it stays one.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.components().collect());
-        let has_files = match fs::read_dir(&target) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        let (exists, has_files) = match fs::read_dir(&target) {
+            Ok(mut entries) => (true, entries.next().is_some()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (false, false),
             Err(error) => return Err(failed(error)),
         };
         if has_files && !append {
@@ -55,13 +56,13 @@ impl LocalFolder {
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
         let outer = target.parent().filter(|outer| !outer.as_os_str().is_empty());
-        let outer = if has_files { &target } else { outer.unwrap_or(Path::new(".")) };
+        let outer = if exists { &target } else { outer.unwrap_or(Path::new(".")) };
         let temporary = temporary_in(outer).map_err(failed)?;
         Ok(Self {
             target,
             temporary,
             files: Vec::new(),
-            is_added: has_files,
+            is_added: exists,
             fsync,
             is_complete: false,
         })
@@ -77,9 +78,9 @@ impl LocalFolder {
         if self.fsync {
             self.sync(&self.temporary)?;
         }
-        match fs::remove_dir(&self.target) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        // Another run may have made it meanwhile.
+        if self.target.exists() {
+            return Err(io::ErrorKind::AlreadyExists.into());
         }
         fs::rename(&self.temporary, &self.target)?;
         self.is_complete = true;

@@ -17,8 +17,6 @@ const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Bytes that Hive escapes in the names of folders, besides control characters.
 const ESCAPED: &[u8] = b"\"#%'*/:=?\\{[]^";
 
-const MICROS_PER_HOUR: i64 = 3_600_000_000;
-
 /// A level of folders: a column (`country`), or year, month, day or hour of one (`day(ts)`), in UTC
 /// if it has a time zone.
 ///
@@ -134,17 +132,23 @@ impl Partition {
                 _ => Arc::clone(array),
             });
         };
-        let micros = match array.data_type() {
-            DataType::Date32 => cast(&cast(array, &DataType::Date64)?, &DataType::Int64)?
-                .as_primitive::<Int64Type>()
-                .unary(|millis: i64| millis * 1000),
-            _ => {
-                let micros = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
-                cast(&micros, &DataType::Int64)?.as_primitive::<Int64Type>().clone()
+        // In the column's own unit, which holds every value: the next finer one may not.
+        let (values, per_hour, hours) = match array.data_type() {
+            DataType::Date32 => (cast(&cast(array, &DataType::Int32)?, &DataType::Int64)?, 1, 24),
+            DataType::Date64 => (cast(array, &DataType::Int64)?, 3_600_000, 1),
+            DataType::Timestamp(unit, _) => {
+                let per_hour = match unit {
+                    TimeUnit::Second => 3_600,
+                    TimeUnit::Millisecond => 3_600_000,
+                    TimeUnit::Microsecond => 3_600_000_000,
+                    TimeUnit::Nanosecond => 3_600_000_000_000,
+                };
+                (cast(array, &DataType::Int64)?, per_hour, 1)
             }
+            other => return Err(Error::schema(&self.column, format!("{self} of {other}"))),
         };
-        let keys: Int64Array = micros.unary(|micros| {
-            let hours = micros.div_euclid(MICROS_PER_HOUR);
+        let keys: Int64Array = values.as_primitive::<Int64Type>().unary(|value: i64| {
+            let hours = value.div_euclid(per_hour) * hours;
             match part {
                 Part::Hour => hours,
                 Part::Day => hours.div_euclid(24),
@@ -249,6 +253,27 @@ mod tests {
         let days: ArrayRef = Arc::new(Date32Array::from(vec![Some(19_787), None]));
         assert_eq!(names("month(d)", Arc::clone(&days))[0], "d_month=2024-03");
         assert_eq!(names("d", days), ["d=2024-03-05", "d=__HIVE_DEFAULT_PARTITION__"]);
+    }
+
+    /// Every value of every unit has a folder: none overflows, none becomes null.
+    #[test]
+    fn the_first_and_last_times_have_folders() {
+        let ends = vec![i64::MIN, i64::MIN + 1, -1, 0, i64::MAX];
+        let units =
+            [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
+        let array: ArrayRef = Arc::new(Int64Array::from(ends));
+        let mut columns: Vec<ArrayRef> = vec![cast(&array, &DataType::Date64).unwrap()];
+        for unit in units {
+            columns.push(cast(&array, &DataType::Timestamp(unit, None)).unwrap());
+        }
+        columns.push(Arc::new(Date32Array::from(vec![i32::MIN, i32::MIN + 1, -1, 0, i32::MAX])));
+        for column in columns {
+            for text in ["year(t)", "month(t)", "day(t)", "hour(t)"] {
+                let names = names(text, Arc::clone(&column));
+                assert!(names.iter().all(|name| !name.ends_with(NULL)), "{names:?}");
+                assert!(names[2].contains("1969"), "{names:?}");
+            }
+        }
     }
 
     #[test]

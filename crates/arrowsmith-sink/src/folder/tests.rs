@@ -74,6 +74,9 @@ fn read(root: &Path) -> BTreeMap<String, Vec<i64>> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')) {
+                continue;
+            }
             if path.is_dir() {
                 folders.push(path);
                 continue;
@@ -202,7 +205,7 @@ fn a_folder_with_files_gets_more_only_if_asked() {
 }
 
 #[test]
-fn an_empty_folder_appears_at_the_end_and_a_drop_leaves_nothing() {
+fn an_empty_folder_is_filled_at_the_end_and_a_drop_leaves_nothing() {
     let outer = tempfile::tempdir().unwrap();
     let root = outer.path().join("table");
     fs::create_dir(&root).unwrap();
