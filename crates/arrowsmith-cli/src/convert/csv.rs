@@ -15,22 +15,40 @@ use crate::failure::{Failure, Outcome};
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// The start of a text: whole lines of at most `most` bytes, or the first line if it is longer.
-pub fn head(reader: &mut dyn BufRead, most: usize) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    let mut limited = Read::take(&mut *reader, u64::try_from(most).unwrap_or(u64::MAX));
-    limited.read_to_end(&mut head)?;
-    if head.len() == most {
-        // What was begun is part of the start, so that it can be read again from there.
-        reader.read_until(b'\n', &mut head)?;
-    }
-    Ok(head)
+/// The schema of the first `records` records after the header, or of all; and what of the text was
+/// read for it, at most about `most` bytes.
+pub fn infer(
+    reader: &mut dyn BufRead,
+    delimiter: u8,
+    records: Option<usize>,
+    most: usize,
+) -> Result<(Schema, Vec<u8>), ArrowError> {
+    let format = Format::default().with_header(true).with_delimiter(delimiter);
+    let mut start = Start { reader, read: Vec::new(), most };
+    let (schema, _) = format.infer_schema(&mut start, records)?;
+    Ok((schema, start.read))
 }
 
-/// The schema of the records after the header; `records` of them, or all.
-pub fn infer(head: &[u8], delimiter: u8, records: Option<usize>) -> Result<Schema, ArrowError> {
-    let format = Format::default().with_header(true).with_delimiter(delimiter);
-    Ok(format.infer_schema(head, records)?.0)
+/// Keeps what is read.
+struct Start<'a> {
+    reader: &'a mut dyn BufRead,
+    read: Vec<u8>,
+    most: usize,
+}
+
+impl Read for Start<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read.len() >= self.most {
+            let message = format!(
+                "the records to infer the schema from take more than {} bytes; give --schema",
+                self.most
+            );
+            return Err(io::Error::other(message));
+        }
+        let count = self.reader.read(buffer)?;
+        self.read.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
 }
 
 /// The error of a file.
@@ -134,7 +152,8 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str, most: usize) -> Outcome<Vec<RecordBatch>> {
-        let schema = infer(text.as_bytes(), b',', None).unwrap();
+        let (schema, start) = infer(&mut text.as_bytes(), b',', None, usize::MAX).unwrap();
+        assert_eq!(start, text.as_bytes());
         Csv::new(None, Box::new(text.as_bytes()), &Arc::new(schema), None, b',', most).collect()
     }
 
@@ -156,11 +175,12 @@ mod tests {
     }
 
     #[test]
-    fn the_start_ends_with_a_line() {
-        let mut text: &[u8] = b"a,b\n1,2\n3,4\n";
-        assert_eq!(head(&mut text, 5).unwrap(), b"a,b\n1,2\n");
-        assert_eq!(text, b"3,4\n");
-        let mut text: &[u8] = b"a";
-        assert_eq!(head(&mut text, 5).unwrap(), b"a");
+    fn inference_reads_what_it_needs_and_no_more_than_it_may() {
+        let text = "a,b\n1,\"x\ny\"\n".to_owned() + &"2,z\n".repeat(100_000);
+        let (schema, start) = infer(&mut text.as_bytes(), b',', Some(1), 1 << 20).unwrap();
+        assert_eq!(schema.field(0).data_type(), &DataType::Int64);
+        assert!(text.as_bytes().starts_with(&start) && start.len() < 100_000);
+        let error = infer(&mut text.as_bytes(), b',', None, 1000).unwrap_err().to_string();
+        assert!(error.contains("give --schema"), "{error}");
     }
 }

@@ -58,7 +58,7 @@ impl Messages {
             name: name.to_owned(),
             reader,
             decoder: StreamDecoder::new(),
-            bounds: Bounds { decoded_bytes_max: 16 << 30, ..Bounds::default() },
+            bounds: Bounds::default(),
             next: None,
             bytes_read: Arc::default(),
             is_done: false,
@@ -120,6 +120,10 @@ impl Messages {
         let message = message.map_err(|error| self.failed(&error.to_string()))?;
         let body = u64::try_from(message.bodyLength());
         let body = body.map_err(|_| self.failed("a length is negative"))?;
+        if body > self.bounds.decoded_bytes_max {
+            let most = self.bounds.decoded_bytes_max;
+            return Err(self.failed(&format!("a message is longer than {most} bytes")));
+        }
         let body = self.bytes(body)?;
         check(&header, &body, &self.bounds).map_err(|reason| self.failed(&reason))?;
         let whole = [&prefix[..], &header, &body].concat();

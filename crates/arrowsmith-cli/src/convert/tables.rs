@@ -33,7 +33,7 @@ const CSV_OPTIONS: [&str; 8] =
     ["format", "compression", "schema", "columns", "limit", "skip", "threads", "infer_records"];
 
 /// Bytes of text that a schema of CSV is inferred from, unless all of it is.
-const HEAD_BYTES_MAX: usize = 16 << 20;
+const HEAD_BYTES_MAX: usize = 64 << 20;
 
 /// What is read.
 struct Table {
@@ -159,9 +159,10 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
                 InferRecords::All => (None, usize::MAX),
                 InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
             };
-            start = csv::head(&mut reader, most).map_err(|error| failed(name.as_deref(), error))?;
-            let inferred = csv::infer(&start, delimiter, records);
-            Arc::new(inferred.map_err(|error| csv::named(error, name.as_deref()))?)
+            let inferred = csv::infer(&mut reader, delimiter, records, most);
+            let (schema, read) = inferred.map_err(|error| csv::named(error, name.as_deref()))?;
+            start = read;
+            Arc::new(schema)
         }
     };
     let names = options.columns.clone();
@@ -190,10 +191,6 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
         batches: Box::new(first.chain(others)),
         bytes: Arc::new(bytes.into()),
     })
-}
-
-fn failed(name: Option<&str>, error: io::Error) -> Failure {
-    Error::io(name.unwrap_or_default(), error).into()
 }
 
 /// A reader of the decompressed text.
