@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a wheel together: the package, its compiled module, the command, the metadata.
+"""Puts a wheel together: the package, its compiled module, the metadata.
 
-maturin would compile the command a second time, or leave it out; here both are there already. The same
-input gives the same bytes.
+maturin would compile the module a second time; here it is there already. The same input gives the
+same bytes.
 """
 
 import argparse
@@ -20,14 +20,13 @@ GENERATOR = "arrowsmith packaging/wheel.py"
 def main() -> None:
     """Writes the wheel whose name says what it is for."""
     parser = argparse.ArgumentParser()
-    for name in ["--dist-info", "--package", "--module", "--command", "--wheel"]:
+    for name in ["--dist-info", "--package", "--module", "--wheel"]:
         parser.add_argument(name, type=Path, required=True)
     given = parser.parse_args()
     name, version, *tags = given.wheel.stem.split("-")
     info = f"{name}-{version}.dist-info"
-    scripts = f"{name}-{version}.data/scripts"
 
-    entries = {f"{scripts}/arrowsmith": given.command, f"{name}/_lib.abi3.so": given.module}
+    entries = {f"{name}/_lib.abi3.so": given.module}
     for path in sorted(given.package.rglob("*")):
         if path.suffix in {".py", ".pyi", ".typed"}:
             entries[f"{name}/{path.relative_to(given.package)}"] = path
@@ -40,7 +39,7 @@ def main() -> None:
     record = []
     with zipfile.ZipFile(given.wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for entry, path in entries.items():
-            mode = 0o755 if path in {given.command, given.module} else 0o644
+            mode = 0o755 if path == given.module else 0o644
             record.append(add(archive, entry, path.read_bytes(), mode))
         record.append(add(archive, f"{info}/WHEEL", wheel.encode(), 0o644))
         record.append(f"{info}/RECORD,,\n")

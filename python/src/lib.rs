@@ -23,6 +23,7 @@ mod source;
 mod table;
 mod write;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -131,8 +132,15 @@ fn infer_schema(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyRes
     Ok(Schema::new(found.map_err(|error| raised(py, error))?))
 }
 
+/// Runs the command, and returns its exit status.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| arrowsmith_cli::run(arguments))
+}
+
 #[pymodule]
 fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(read_json, module)?)?;
     module.add_function(wrap_pyfunction!(open_json, module)?)?;
     module.add_function(wrap_pyfunction!(infer_schema, module)?)?;

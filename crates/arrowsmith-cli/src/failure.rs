@@ -6,11 +6,16 @@
 
 use std::fmt;
 use std::io;
-use std::process::ExitCode;
 
 use arrowsmith_core::Error;
 
 use crate::interrupt::STATUS;
+
+/// The exit status where the input or the work failed.
+const FAILED: u8 = 1;
+
+/// The exit status where the call was wrong.
+pub const USAGE: u8 = 2;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -43,21 +48,21 @@ impl Failure {
     }
 
     /// Prints the failure to standard error, and returns the exit status.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         match self {
             Self::Usage(message) => {
                 eprintln!("error: {message}\n\nFor more information, try '--help'.");
-                ExitCode::from(2)
+                USAGE
             }
             Self::Work(Error::Cancelled) => {
                 eprintln!("interrupted");
-                ExitCode::from(STATUS)
+                STATUS
             }
             Self::Work(error) => {
                 eprint!("{}", Described(error));
-                ExitCode::FAILURE
+                FAILED
             }
-            Self::BrokenPipe => ExitCode::SUCCESS,
+            Self::BrokenPipe => 0,
         }
     }
 }

@@ -27,6 +27,7 @@ __all__ = [
     "condition",
     "convert_json",
     "infer_schema",
+    "main",
     "open_json",
     "open_parquet",
     "parquet_metadata",
@@ -39,6 +40,7 @@ __all__ = [
 
 __version__: str
 
+def main(arguments: Sequence[str]) -> int: ...
 def read_json(
     source: Source,
     schema: SchemaLike | None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Wheels and the sdist. A wheel contains the module and the command, so that one `pip install`
-//! installs both; cargo builds them for a target in one call, and packaging/wheel.py packs them.
+//! Wheels and the sdist. One `pip install` installs the module and the command, whose code is in
+//! the module; cargo builds it, and packaging/wheel.py packs it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,24 +13,22 @@ use super::{AARCH64, Arch, Release, X86_64, checks};
 /// works.
 const OTHERS: &str = "other-systems";
 
-/// Maximum size of a wheel. The goal is 25 MB: module and command contain the same decoders, and
-/// would have to become one binary.
-const WHEEL_BYTES_MAX: u64 = 32_000_000;
+/// Maximum size of a wheel.
+const WHEEL_BYTES_MAX: u64 = 25_000_000;
 
 pub fn make(release: &Release) -> Outcome {
     let info = metadata(release)?;
     let mut wheels = Vec::new();
     for &arch in &release.arches {
-        let command = release.command(arch)?;
         let (module, _) = release.libraries(arch)?;
         let platform = format!("manylinux_{}_{}", GLIBC.replace('.', "_"), arch.name);
-        let wheel = pack(release, &info, &module, &command, &platform)?;
+        let wheel = pack(release, &info, &module, &platform)?;
         glibc(release, &wheel, &platform)?;
         wheels.push(wheel);
         if MUSL_MODULES.contains(&arch) {
             let module = release.musl_module(arch)?;
             let platform = format!("musllinux_1_2_{}", arch.name);
-            let wheel = pack(release, &info, &module, &command, &platform)?;
+            let wheel = pack(release, &info, &module, &platform)?;
             checks::musl_symbols(release, &module)?;
             wheels.push(wheel);
         }
@@ -66,13 +64,7 @@ fn metadata(release: &Release) -> Outcome<PathBuf> {
     Ok(folder.join(format!("arrowsmith-{}.dist-info", release.version)))
 }
 
-fn pack(
-    release: &Release,
-    info: &Path,
-    module: &Path,
-    command: &Path,
-    platform: &str,
-) -> Outcome<PathBuf> {
+fn pack(release: &Release, info: &Path, module: &Path, platform: &str) -> Outcome<PathBuf> {
     let name = format!("arrowsmith-{}-cp310-abi3-{platform}.whl", release.version);
     let here = platform.starts_with("manylinux") && platform.ends_with(std::env::consts::ARCH);
     let folder = if here { release.out.clone() } else { release.out.join(OTHERS) };
@@ -81,7 +73,7 @@ fn pack(
     let mut python = release.tool("python")?;
     python.arg("packaging/wheel.py").arg("--dist-info").arg(info);
     python.args(["--package", "python/python/arrowsmith"]).arg("--module").arg(module);
-    python.arg("--command").arg(command).arg("--wheel").arg(&wheel);
+    python.arg("--wheel").arg(&wheel);
     shell::output(python.env("SOURCE_DATE_EPOCH", release.epoch()?))?;
     Ok(wheel)
 }

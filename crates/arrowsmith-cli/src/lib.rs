@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The `arrowsmith` command: a command line for the library's sources, engines and sinks.
+//!
+//! It is a library so that the executable and the Python package, whose wheel has no executable of
+//! its own, are the same code: [`run`] is all that it exports.
+//!
+//! Results go to files or standard output, everything else to standard error. The output, the
+//! options and the exit status are stable interfaces (docs/guide/convert.md). This crate never
+//! decodes anything itself.
+
+#![forbid(unsafe_code)]
+
+mod args;
+#[cfg(feature = "bench")]
+mod bench;
+mod completions;
+mod convert;
+mod failure;
+mod features;
+mod fetch;
+mod generate;
+mod health;
+mod infer;
+mod ingest;
+mod input;
+mod inspect;
+mod interrupt;
+#[cfg(feature = "jvm")]
+mod jvm;
+#[cfg(feature = "objects")]
+mod objects;
+mod progress;
+mod rejects;
+#[cfg(feature = "rtl")]
+mod rtl;
+mod schema;
+mod serve;
+mod size;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+
+/// Runs the command with these arguments, of which the first is the program's name, and returns the
+/// exit status (docs/guide/convert.md).
+///
+/// It prints to the process's standard output and standard error and handles its signals: SIGINT
+/// ends the process where the work does not stop by itself. A process runs it once.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => match features::lacking_subcommand(&error) {
+            Some(failure) => return failure.report(),
+            None => return usage(&error),
+        },
+    };
+    // The services handle signals themselves; the short commands need no handler.
+    let outcome = match cli.command {
+        Command::Convert(args) => convert::run(&args, &Interrupt::install()),
+        Command::Infer(args) => infer::run(&args, &Interrupt::install()),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Generate(args) => generate::run(&args, &Interrupt::install()),
+        Command::Ingest(args) => ingest::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Fetch(args) => fetch::run(&args, &Interrupt::install()),
+        #[cfg(feature = "objects")]
+        Command::Objects(args) => objects::run(&args),
+        #[cfg(feature = "jvm")]
+        Command::Jvm(args) => jvm::run(&args),
+        #[cfg(feature = "rtl")]
+        Command::Rtl(args) => rtl::run(&args),
+        #[cfg(feature = "bench")]
+        Command::Bench(args) => bench::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => completions::manual(&args),
+    };
+    // The process flushes only what an executable of Rust's has left.
+    match outcome.and_then(|()| io::stdout().flush().map_err(Failure::stdout)) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Prints a usage error, or the requested help or version.
+fn usage(error: &clap::Error) -> u8 {
+    // Nobody is left to tell that standard error is closed.
+    drop(error.print().and_then(|()| io::stdout().flush()));
+    u8::try_from(error.exit_code()).unwrap_or(failure::USAGE)
+}
