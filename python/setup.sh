@@ -7,13 +7,20 @@
 #                                (target/debug/lib_lib.so, or target/release/…); without LIBRARY
 #                                the existing module stays
 #   python/setup.sh demo LIBRARY the same, with only the packages that the demonstration needs
+#   python/setup.sh engines LIBRARY
+#                                .venv-engines instead, with python/requirements-engines.txt
 #   python/setup.sh installed    whether the environment is installed (exit 0 or 1)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$(dirname "$here")/.venv
 wanted=$here/requirements-dev.txt
+if [ "${1:-}" = engines ]; then
+    shift
+    venv+=-engines
+    wanted=$here/requirements-engines.txt
+fi
 
-installed() { cmp -s "$wanted" "$venv/requirements-dev.txt"; }
+installed() { cmp -s "$wanted" "$venv/$(basename "$wanted")"; }
 
 quietly() { # prints the output of a command only if it fails
     local log status=0
@@ -44,7 +51,7 @@ if [ "${1:-}" = demo ]; then
     fi
 elif ! installed; then
     install "$wanted"
-    cp "$wanted" "$venv/requirements-dev.txt"
+    cp "$wanted" "$venv/"
 fi
 # The package in place: changes take effect immediately.
 packages=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

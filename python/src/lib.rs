@@ -20,6 +20,7 @@ mod parquet;
 mod reader;
 mod schema;
 mod source;
+mod split;
 mod table;
 mod write;
 
@@ -149,12 +150,16 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(options::read_options, module)?)?;
     module.add_function(wrap_pyfunction!(filter::text, module)?)?;
     module.add_function(wrap_pyfunction!(read_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(split::split_json, module)?)?;
+    module.add_function(wrap_pyfunction!(split::split_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::schema_from_ipc, module)?)?;
     module.add_function(wrap_pyfunction!(table::batch_from_ipc, module)?)?;
     module.add_function(wrap_pyfunction!(table::table_from_ipc, module)?)?;
     module.add_function(wrap_pyfunction!(write::write_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(write::convert_json, module)?)?;
     module.add_class::<Batch>()?;
     module.add_class::<Cancel>()?;
+    module.add_class::<split::File>()?;
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;
     module.add_class::<Table>()?;

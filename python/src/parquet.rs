@@ -54,7 +54,7 @@ pub(crate) fn open(
 }
 
 /// The files of a source; text may be a folder or a pattern.
-fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
+pub(crate) fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
     source::files(source, EXTENSIONS, source::random_access)
 }
 

@@ -10,11 +10,13 @@ use arrowsmith::plan::load::{load_schema, load_schema_file};
 use arrowsmith::plan::text::{format_schema, parse_schema};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyMapping, PyString, PyTuple};
 use pyo3_arrow::{PyField, PySchema};
 
 use crate::errors::raised;
 use crate::export::schema_capsule;
+use crate::ipc;
+use crate::table::arrow;
 
 /// Converts a value to a schema: an Arrow schema, a path or a text.
 pub(crate) fn schema_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
@@ -91,6 +93,13 @@ fn exportable(schema: ArrowSchema) -> arrowsmith::Result<SchemaRef> {
     Ok(Arc::new(schema))
 }
 
+/// Restores a pickled schema.
+#[pyfunction]
+pub(crate) fn schema_from_ipc(py: Python<'_>, stream: &[u8]) -> PyResult<Schema> {
+    let (schema, _) = ipc::read(stream).map_err(|error| arrow(py, error))?;
+    Ok(Schema(schema))
+}
+
 /// A schema: its text form, and an Arrow schema for consumers of one.
 #[pyclass(module = "arrowsmith", frozen)]
 pub(crate) struct Schema(SchemaRef);
@@ -117,6 +126,21 @@ impl Schema {
     /// The schema as a `pyarrow.Schema`.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("pyarrow")?.call_method1("schema", (slf,))
+    }
+
+    /// The columns of these names, in the order of the schema.
+    fn select(&self, names: Vec<String>) -> Self {
+        let fields = self.0.fields().iter().filter(|field| names.contains(field.name()));
+        let fields = fields.cloned().collect::<Vec<_>>();
+        Self(Arc::new(ArrowSchema::new_with_metadata(fields, self.0.metadata().clone())))
+    }
+
+    /// Pickles as an Arrow IPC stream without batches.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let stream = ipc::write(&slf.get().0, &[]).map_err(|error| arrow(py, error))?;
+        let restore = py.import("arrowsmith._lib")?.getattr("schema_from_ipc")?;
+        (restore, (PyBytes::new(py, &stream),)).into_pyobject(py)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {

@@ -18,6 +18,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
+use crate::split::File;
 
 /// Bytes per read of a Python file.
 const PIECE_BYTES: usize = 8 << 20;
@@ -46,6 +47,9 @@ pub(crate) fn files(
                 false => arrowsmith::expand_dataset(name, extensions),
             });
             return found.map_err(|error| raised(py, error));
+        }
+        if let Ok(file) = source.cast::<File>() {
+            return file.get().open().map(|file| vec![file]).map_err(|error| raised(py, error));
         }
         match open(source)? {
             // The name of a folder is taken literally, even if it looks like a pattern.

@@ -66,7 +66,7 @@ pub(crate) fn stays() -> PyErr {
     )
 }
 
-fn arrow(py: Python<'_>, error: ArrowError) -> PyErr {
+pub(crate) fn arrow(py: Python<'_>, error: ArrowError) -> PyErr {
     raised(py, error.into())
 }
 

@@ -376,6 +376,17 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
             ],
             counts: false,
         });
+        if scope.full {
+            checks.push(Check {
+                name: "Python: Dask, Daft, Ray".to_owned(),
+                inputs: Some(inputs(&["python", &library], &[])),
+                commands: vec![
+                    Command::new(&["python/setup.sh", "engines", &library]),
+                    Command::new(&[".venv-engines/bin/python", "-m", "pytest", "python/engines"]),
+                ],
+                counts: false,
+            });
+        }
     }
     if scope.has(&["gpu"]) {
         let suite = scope.suite("engine-gpu").display().to_string();

@@ -22,6 +22,7 @@ pub mod engines;
 pub mod json;
 pub mod options;
 pub mod parquet;
+pub mod split;
 mod stream;
 
 pub use arrow_array;

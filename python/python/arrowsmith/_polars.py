@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from arrowsmith._scan import is_plain
+
 if TYPE_CHECKING:
     from arrowsmith._scan import Scan
 
@@ -43,7 +45,7 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
         if predicate is not None and rows is None and not scan._is_limited():
             condition = translate(predicate, schema())
             wanted = wanted if condition is None else wanted.filter(condition)
-        if columns and all(map(_is_plain, columns)):
+        if columns and all(map(is_plain, columns)):
             wanted = wanted.select(columns)
         if rows is not None:
             wanted = wanted.limit(rows)
@@ -127,12 +129,12 @@ def _comparison(left: Any, op: str, right: Any, schema: pl.Schema) -> str | None
 def _column(tree: Any, schema: pl.Schema) -> tuple[str, Any] | None:
     """Return the quoted path and the type of a column, or of a field of one."""
     if name := _field(tree, "Column"):
-        if _is_plain(name) and name in schema:
+        if is_plain(name) and name in schema:
             return f'"{name}"', schema[name]
     elif function := _field(tree, "Function"):
         of = _field(_field(function["function"], "StructExpr"), "FieldByName")
         parent = of and _column(function["input"][0], schema)
-        if parent and _is_plain(of) and isinstance(parent[1], pl.Struct):
+        if parent and is_plain(of) and isinstance(parent[1], pl.Struct):
             for field in parent[1].fields:
                 if field.name == of:
                     return f'{parent[0][:-1]}.{of}"', field.dtype
@@ -183,11 +185,6 @@ def _instant(value: list[Any], of: pl.Datetime) -> str | None:
         return None
     fraction = f".{part:0{len(str(per_second)) - 1}}" if part else ""
     return f"'{start}{fraction}{'' if zone is None else 'Z'}'"
-
-
-def _is_plain(name: str) -> bool:
-    """Whether a name is the path of a column with this name."""
-    return not set(name) & set('."`[]') and bool(name)
 
 
 def _field(tree: Any, name: str) -> Any:

@@ -6,12 +6,15 @@ Nothing is read before rows or their schema are needed.
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from arrowsmith import _lib
 from arrowsmith._lib import Reader, Schema, Table
 from arrowsmith._types import SchemaLike, Source
 from arrowsmith.errors import ConfigError
+
+SPLIT_BYTES = "64MiB"
+"""The size of a part, unless another one is given."""
 
 
 class Scan:
@@ -45,7 +48,8 @@ class Scan:
         names = [
             name for given in columns for name in ([given] if isinstance(given, str) else given)
         ]
-        return self._with(columns=names)
+        # A key of a column that is left out would be an unknown one.
+        return self._with(columns=names, unknown_keys=None)
 
     def filter(self, condition: object) -> "Scan":
         """Keep only rows that match ``condition``, and the conditions before it.
@@ -87,6 +91,34 @@ class Scan:
 
         cancel = _lib.Cancel()
         return await in_thread(lambda: self._collect(cancel), cancel.cancel)
+
+    def split(self, size: int | str = SPLIT_BYTES) -> list["Scan"]:
+        """Return scans that read the same rows one after another, each of about ``size`` bytes.
+
+        They can be pickled, for other processes and machines, where their files have the same
+        names. Small files are read together; JSON with one record per line is cut between lines,
+        Parquet between row groups; compressed JSON and JSON in stores are not cut. All parts have
+        the schema of this scan. If it is inferred, a record with another key is an error, unless
+        ``late_keys="ignore"``.
+        """
+        split = _lib.split_json if self._format == "json" else _lib.split_parquet
+        parts = split(self._source, self._options, size)
+        options, given = dict(self._options), self._given
+        names = [name for name, _ in parts[0][0][0].partitions] if parts else []
+        if names or self._format == "json":
+            # Columns that only the condition needs have a type as well.
+            whole = self._with(columns=None, filter=None).schema
+            if names:
+                options["partitions"] = whole.select(names)
+            if self._format == "json":
+                added = {*names, options.get("file_column"), options.get("record_column")}
+                given = whole.select([name for name in whole.names if name not in added])
+                if self._given is None:
+                    options.update(self._late_keys())
+        return [
+            Scan(self._format, cast(Source, files), given, {**options, **part})
+            for files, part in parts
+        ]
 
     def to_pyarrow(self) -> Any:
         """Return a ``pyarrow.RecordBatchReader``."""
@@ -135,7 +167,39 @@ class Scan:
         return _lib.read_parquet(self._source, False, self._options, cancel)
 
     def _with(self, **options: object) -> "Scan":
-        return Scan(self._format, self._source, self._given, {**self._options, **options})
+        options = {**self._options, **options}
+        return Scan(self._format, self._source, self._given, options)
+
+    def _late_keys(self) -> dict[str, object]:
+        """Return how parts, which are given the inferred schema, handle keys that it lacks."""
+        get = self._options.get
+        if get("late_keys") == "ignore" or get("infer_records") == "all" or get("columns"):
+            return {}
+        if get("on_error", "fail") != "fail":
+            raise ConfigError(
+                "split: on_error would skip records with keys that the inferred schema lacks: pass "
+                "a schema, infer_records='all' or late_keys='ignore'"
+            )
+        return {"unknown_keys": "error"}
+
+    def _of(self, columns: Sequence[str] | None) -> Any:
+        """Return a ``pyarrow.RecordBatchReader`` of these columns, in this order.
+
+        If there are none, it has the first column of the scan: no columns would be no rows.
+        """
+        import pyarrow as pa
+
+        if columns is None:
+            return self.to_pyarrow()
+        names = list(columns) or self.schema.names[:1]
+        reader = (self.select(names) if all(map(is_plain, names)) else self).to_pyarrow()
+        schema = pa.schema([reader.schema.field(name) for name in names], reader.schema.metadata)
+        return pa.RecordBatchReader.from_batches(schema, (batch.select(names) for batch in reader))
 
     def _is_limited(self) -> bool:
         return "limit" in self._options or "skip" in self._options
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name is the path of a column with this name."""
+    return not set(name) & set('."`[]') and bool(name)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dask, Daft and Ray, the real ones: their rows are those of the library, on two processes."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import arrowsmith
+
+SPLIT_BYTES = {"json": 20_000, "parquet": 5_000}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make files of JSON and of Parquet; a column of the last ones has only nulls."""
+    folder = tmp_path_factory.mktemp("in")
+    for file in range(3):
+        name = None if file == 2 else "n"
+        rows = [
+            {"id": 1000 * file + i, "name": name and f"{name}{i % 9}", "x": i / 4, "t": {"k": [i]}}
+            for i in range(1000)
+        ]
+        below = folder / f"part={file}"
+        below.mkdir()
+        (below / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        pq.write_table(pa.Table.from_pylist(rows), below / "rows.parquet", row_group_size=100)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> list[dict[str, Any]]:
+    """Return all rows in order."""
+    return ordered(arrowsmith.read_json(str(folder)).to_pyarrow().to_pylist())
+
+
+def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: row["id"])
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """Start two processes of Ray."""
+    import ray
+
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_dask(folder: Path, expected: list[dict[str, Any]], format: str) -> None:  # noqa: A002
+    import dask
+
+    import arrowsmith.dask
+
+    read = getattr(arrowsmith.dask, f"read_{format}")
+    frame = read(str(folder), split_bytes=SPLIT_BYTES[format])
+    assert frame.npartitions > 3
+    with dask.config.set(scheduler="processes", num_workers=2):
+        rows = pa.Table.from_pandas(frame.compute(), preserve_index=False)
+        assert ordered(rows.to_pylist()) == expected
+        assert frame["x"].sum().compute() == sum(row["x"] for row in expected)
+        assert len(frame) == len(expected)
+        counts = frame.groupby("name").id.count().compute()
+        assert counts.sum() == sum(row["name"] is not None for row in expected)
+    assert frame["name"].dtype == pd.ArrowDtype(pa.string())
+    assert "columns=['x']" in str(frame[["x"]].optimize().expr.tree_repr())
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_daft(folder: Path, expected: list[dict[str, Any]], format: str) -> None:  # noqa: A002
+    import daft
+
+    import arrowsmith.daft
+
+    read = getattr(arrowsmith.daft, f"read_{format}")
+    frame = read(str(folder), split_bytes=SPLIT_BYTES[format])
+    assert ordered(frame.to_pylist()) == expected
+    assert frame.count_rows() == len(expected)
+    found = frame.where(daft.col("id") < 3).select("x").to_pydict()
+    assert sorted(found["x"]) == [0.0, 0.25, 0.5]
+    assert frame.limit(5).count_rows() == 5
+    assert read(str(folder), columns=["x"], filter="id >= 2000").to_pydict().keys() == {"x"}
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+@pytest.mark.usefixtures("cluster")
+def test_ray(folder: Path, expected: list[dict[str, Any]], format: str) -> None:  # noqa: A002
+    import arrowsmith.ray
+
+    read = getattr(arrowsmith.ray, f"read_{format}")
+    data = read(str(folder), split_bytes=SPLIT_BYTES[format])
+    assert ordered(data.take_all()) == expected
+    assert data.count() == len(expected)
+    assert data.sum("x") == sum(row["x"] for row in expected)
+    two = data.select_columns(["x", "id"])
+    assert two.schema().names == ["x", "id"]
+    assert sum(row["id"] for row in two.take_all()) == sum(row["id"] for row in expected)
+    assert read(str(folder), filter="id >= 2000").count() == 1000
+
+
+@pytest.mark.parametrize("engine", ["dask", "daft"])
+def test_an_error_of_a_part_is_the_error_of_the_whole(tmp_path: Path, engine: str) -> None:
+    import importlib
+
+    (tmp_path / "a.jsonl").write_text('{"id":1}\n')
+    (tmp_path / "b.jsonl").write_text('{"id":1}\n{"id":"x"}\n')
+    read = importlib.import_module(f"arrowsmith.{engine}").read_json
+    frame = read(str(tmp_path), schema="id: int64", split_bytes=1)
+    with pytest.raises(Exception, match=r"b\.jsonl.*line 2"):
+        frame.compute() if engine == "dask" else frame.collect()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("events").mkdir()
+    Path("events/a.jsonl").write_text('{"id":1,"user":"ada"}\n{"id":2,"user":"bob"}\n')
+    pq.write_table(pa.table({"id": [1, 2, 3]}), "events.parquet")
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "distributed.md"
+    names: dict[str, Any] = {"arrowsmith": arrowsmith}
+    for example in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
+        exec(compile(example, guide.name, "exec"), names)
+    assert dict(names["per_user"]) == {"ada": 1, "bob": 1}
+    assert names["events"] == {"id": [2]}
+    assert names["total"] == 5
+    assert names["rows"] == 2

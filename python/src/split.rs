@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parts of a table for other processes: what is pickled names files, and holds none open.
+
+use std::path::{self, PathBuf};
+
+use arrowsmith::split::{self, Part, Split};
+use arrowsmith::{DataFile, Error, Input, store};
+use arrowsmith_core::size;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::errors::{config, raised};
+use crate::{options, parquet, source};
+
+/// A file of a table, with the values of its partition columns.
+#[pyclass(module = "arrowsmith._lib", frozen, eq)]
+#[derive(PartialEq)]
+pub(crate) struct File {
+    /// A path or a URL.
+    #[pyo3(get)]
+    pub(crate) name: String,
+    #[pyo3(get)]
+    pub(crate) partitions: Vec<(String, Option<String>)>,
+}
+
+#[pymethods]
+impl File {
+    #[new]
+    fn new(name: String, partitions: Vec<(String, Option<String>)>) -> Self {
+        Self { name, partitions }
+    }
+
+    fn __getnewargs__(&self) -> (String, Vec<(String, Option<String>)>) {
+        (self.name.clone(), self.partitions.clone())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<arrowsmith.File {}>", self.name)
+    }
+}
+
+impl File {
+    /// The same file again: the name is taken literally, even if it looks like a pattern.
+    pub(crate) fn open(&self) -> arrowsmith::Result<DataFile> {
+        let input = match store::is_url(&self.name) {
+            false => Input::Path(PathBuf::from(&self.name)),
+            true => match store::expand_url(&self.name, &[])?.pop() {
+                Some(file) => file.input,
+                None => return Err(Error::Config(format!("{}: no object", self.name))),
+            },
+        };
+        Ok(DataFile { input, partitions: self.partitions.clone() })
+    }
+}
+
+impl From<&DataFile> for File {
+    fn from(file: &DataFile) -> Self {
+        let mut name = file.input.name().unwrap_or_default().to_string();
+        if let Input::Path(path) = &file.input
+            && let Ok(path) = path::absolute(path)
+        {
+            // Another process has another working folder.
+            name = path.to_string_lossy().into_owned();
+        }
+        Self { name, partitions: file.partitions.clone() }
+    }
+}
+
+/// Files, and the options that select a part of one.
+type PyPart<'py> = (Vec<File>, Bound<'py, PyDict>);
+
+/// Splits JSON into parts of about `size` bytes.
+#[pyfunction]
+pub(crate) fn split_json<'py>(
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    size: &Bound<'py, PyAny>,
+) -> PyResult<Vec<PyPart<'py>>> {
+    let (py, options) = (source.py(), options::json(options)?);
+    let (files, bytes) = (source::inputs(source)?, bytes_of(size)?);
+    let splits = py.detach(|| split::split_json(files, &options, bytes));
+    parts(py, splits.map_err(|error| raised(py, error))?)
+}
+
+/// Splits Parquet into parts of about `size` bytes.
+#[pyfunction]
+pub(crate) fn split_parquet<'py>(
+    source: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyDict>,
+    size: &Bound<'py, PyAny>,
+) -> PyResult<Vec<PyPart<'py>>> {
+    let (py, options) = (source.py(), options::parquet(options)?);
+    let (files, bytes) = (parquet::files(source)?, bytes_of(size)?);
+    let splits = py.detach(|| split::split_parquet(files, &options, bytes));
+    parts(py, splits.map_err(|error| raised(py, error))?)
+}
+
+fn parts(py: Python<'_>, splits: Vec<Split>) -> PyResult<Vec<PyPart<'_>>> {
+    let part = |split: Split| {
+        let options = PyDict::new(py);
+        match split.part {
+            None => {}
+            Some(Part::Range(start, end)) => {
+                options.set_item("range_start", start)?;
+                options.set_item("range_end", end)?;
+            }
+            Some(Part::RowGroups(groups)) => {
+                options.set_item("row_groups", groups)?;
+            }
+        }
+        Ok((split.files.iter().map(File::from).collect(), options))
+    };
+    splits.into_iter().map(part).collect()
+}
+
+/// A size: a number of bytes, or text such as `64MiB`.
+fn bytes_of(size: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let py = size.py();
+    let bytes = match size.cast::<PyString>() {
+        Ok(text) => size::parse(text.to_str()?).map_err(|error| config(py, error))?,
+        Err(_) => size.extract().map_err(|_| {
+            PyTypeError::new_err("size: expected a number of bytes, or text such as '64MiB'")
+        })?,
+    };
+    match bytes {
+        0 => Err(config(py, "size: expected at least one byte".to_owned())),
+        bytes => Ok(bytes),
+    }
+}
