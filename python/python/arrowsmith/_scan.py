@@ -99,11 +99,11 @@ class Scan:
         names. Small files are read together; JSON with one record per line is cut between lines,
         Parquet between row groups; compressed JSON and JSON in stores are not cut. All parts have
         the schema of this scan. If it is inferred, a record with another key is an error, unless
-        ``late_keys="ignore"``.
+        ``late_keys="ignore"``. Each is read by one thread, unless ``threads`` is given.
         """
         split = _lib.split_json if self._format == "json" else _lib.split_parquet
         parts = split(self._source, self._options, size)
-        options, given = dict(self._options), self._given
+        options, given = {"threads": 1, **self._options}, self._given
         names = [name for name, _ in parts[0][0][0].partitions] if parts else []
         if names or self._format == "json":
             # Columns that only the condition needs have a type as well.

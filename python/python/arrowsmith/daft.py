@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON and Parquet as a Daft dataframe: one task for each part of the source.
+"""JSON and Parquet as a ``daft.DataFrame``: one task for each part of the source.
 
 Columns that a query does not use are not read.
 """
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from daft import Schema
@@ -13,72 +13,34 @@ from daft.io.pushdowns import Pushdowns
 from daft.io.source import DataSource, DataSourceTask
 from daft.recordbatch import RecordBatch
 
-from arrowsmith import scan_json, scan_parquet
-from arrowsmith._options import JsonReadOptions, ParquetReadOptions
-from arrowsmith._scan import SPLIT_BYTES, Scan
-from arrowsmith._types import SchemaLike, Source
+from arrowsmith._readers import readers
+from arrowsmith._scan import Scan
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+__all__ = ["read_json", "read_parquet"]
 
 
-def read_json(
-    source: Source,
-    schema: SchemaLike | None = None,
-    *,
-    split_bytes: int | str = SPLIT_BYTES,
-    **options: "Unpack[JsonReadOptions]",
-) -> Any:
-    """Return a ``daft.DataFrame`` of ``source``.
-
-    The arguments and exceptions are those of ``scan_json`` and ``Scan.split``.
-    """
-    return ScanSource(scan_json(source, schema, **options), split_bytes).read()
-
-
-def read_parquet(
-    source: Source,
-    *,
-    split_bytes: int | str = SPLIT_BYTES,
-    **options: "Unpack[ParquetReadOptions]",
-) -> Any:
-    """Return a ``daft.DataFrame`` of ``source``.
-
-    The arguments and exceptions are those of ``scan_parquet`` and ``Scan.split``.
-    """
-    return ScanSource(scan_parquet(source, **options), split_bytes).read()
-
-
-class ScanSource(DataSource):  # type: ignore[misc]
-    """A scan, as a source of Daft."""
-
+class _Source(DataSource):  # type: ignore[misc]
     def __init__(self, scan: Scan, split_bytes: int | str) -> None:
-        """Split the scan into parts of about ``split_bytes`` bytes."""
         self._arrow = scan.schema.to_pyarrow()
-        self._schema = Schema.from_pyarrow_schema(self._arrow)
         self._splits = scan.split(split_bytes)
 
     @property
     def name(self) -> str:
-        """Return the name that Daft shows."""
         return "Arrowsmith"
 
     @property
     def schema(self) -> Schema:
-        """Return the schema of all tasks."""
-        return self._schema
+        return Schema.from_pyarrow_schema(self._arrow)
 
     async def get_tasks(self, pushdowns: Pushdowns) -> AsyncIterator[DataSourceTask]:
-        """Yield a task for each part."""
-        columns, schema = pushdowns.columns, self._schema
+        columns, schema = pushdowns.columns, self._arrow
         if columns is not None:
             # Daft decides the condition by itself.
             used = {*columns, *pushdowns.filter_required_column_names()}
-            columns = [name for name in self._arrow.names if name in used]
-            schema = pa.schema([self._arrow.field(name) for name in columns])
-            schema = Schema.from_pyarrow_schema(schema)
+            columns = [name for name in schema.names if name in used]
+            schema = pa.schema([schema.field(name) for name in columns])
         for split in self._splits:
-            yield _Task(split, columns, schema)
+            yield _Task(split, columns, Schema.from_pyarrow_schema(schema))
 
 
 class _Task(DataSourceTask):  # type: ignore[misc]
@@ -95,3 +57,10 @@ class _Task(DataSourceTask):  # type: ignore[misc]
         reader = self._scan._of(self._columns)
         for batch in reader:
             yield RecordBatch.from_arrow_record_batches([batch], reader.schema)
+
+
+def _frame(scan: Scan, split_bytes: int | str) -> Any:
+    return _Source(scan, split_bytes).read()
+
+
+read_json, read_parquet = readers(_frame)
