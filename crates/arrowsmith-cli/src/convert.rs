@@ -46,7 +46,8 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let options = args.read.json()?;
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
-    let is_inferred = options.schema.is_none() && options.columns.is_none();
+    let drops_keys =
+        options.schema.is_none() && options.columns.is_none() && options.rescued_column.is_none();
     // With a limit the count would be that of the text that was looked at.
     let counts_filtered = options.filter.is_some() && options.limit.is_none();
     let adds = options.late_keys == LateKeys::Add;
@@ -77,7 +78,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     if !args.quiet {
         work.rejects.report();
         work.report(summary, started);
-        if is_inferred {
+        if drops_keys {
             work.report_left_out();
         }
         if let Some(counted) = engine.summary() {

@@ -104,6 +104,12 @@ pub trait Decoder: Send {
         false
     }
 
+    /// Whether [`Report::left_out`] is more than 0 for each chunk with keys that are not in the
+    /// schema.
+    fn counts_left_out(&self) -> bool {
+        false
+    }
+
     /// Whether a record is decoded that takes more than [`Decoder::set_batch_bytes`] says by
     /// itself; at first it is. Otherwise [`Decoder::decode`] stops before it, so that all of a
     /// chunk may be left unread.

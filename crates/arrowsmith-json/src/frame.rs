@@ -9,6 +9,7 @@
 mod array;
 mod concatenated;
 mod detect;
+mod envelope;
 mod lines;
 pub mod scan;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use arrowsmith_core::{DataError, Error, ErrorKind, Framing, Limits, Position, Reject, Result};
 
 pub use detect::{DETECT_BYTES, Detection, detect};
+pub use envelope::{Envelope, EnvelopeError, RecordsPath};
 
 use detect::BOM;
 use scan::Resume;
@@ -265,12 +267,12 @@ fn newlines(text: &[u8]) -> u64 {
 }
 
 /// The first byte from `at` on that is not white space, or the end.
-fn skip_space(text: &[u8], at: usize) -> usize {
+pub(crate) fn skip_space(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().take_while(|byte| is_space(**byte)).count()
 }
 
-fn is_space(byte: u8) -> bool {
+pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 

@@ -10,7 +10,6 @@
 
 mod lattice;
 mod reader;
-mod resume;
 mod watch;
 
 use arrow_schema::Schema;
@@ -18,10 +17,11 @@ use arrowsmith_core::{
     Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
 };
 
-use lattice::{Node, Room};
+use lattice::{Node, Place, Room};
 use reader::{Fault, Reader, Rules};
-use resume::record_end;
 pub use watch::{Watch, has_long_integer, is_data};
+
+use crate::record::record_end;
 
 /// How kinds of values become types, and how many records are sampled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -274,6 +274,16 @@ impl Inferrer {
             hint,
         }))
     }
+}
+
+/// Whether a text is one JSON value.
+pub(crate) fn is_json(text: &[u8]) -> bool {
+    let rules = Rules::new(&InferOptions::default(), Place::default());
+    let mut reader = Reader::new(text, 0, rules);
+    reader.space();
+    let valid = reader.value(None, 0).is_ok();
+    reader.space();
+    valid && reader.at == text.len()
 }
 
 #[cfg(test)]

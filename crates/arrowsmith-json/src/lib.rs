@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON text before decoding: the ends of its records, and the schema that matches them.
 //!
-//! This is between a source and an engine: [`frame`] splits bytes into chunks of whole records, and
-//! [`infer`] infers the schema of a plan from the first of them. Neither does I/O or builds an
-//! Arrow array.
+//! This is between a source and an engine: [`frame`] splits bytes into chunks of whole records,
+//! [`infer`] infers the schema of a plan from the first of them, and [`rescue`] finds what a plan
+//! has no column for. None of them does I/O or builds an Arrow array.
 //!
 //! ```
 //! use arrowsmith_core::{Chunk, Framing};
@@ -20,3 +20,6 @@
 
 pub mod frame;
 pub mod infer;
+mod key;
+mod record;
+pub mod rescue;

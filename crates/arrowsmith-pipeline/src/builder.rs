@@ -7,6 +7,7 @@ use std::thread;
 
 use arrowsmith_core::{DecodeOptions, Error, Framing, Reject, Result};
 use arrowsmith_engine::{Chain, Engine};
+use arrowsmith_json::frame::RecordsPath;
 use arrowsmith_plan::Plan;
 use arrowsmith_source::OpenOptions;
 
@@ -30,6 +31,7 @@ pub struct JsonPipeline {
     options: DecodeOptions,
     open: OpenOptions,
     framing: Option<Framing>,
+    records: Option<RecordsPath>,
     counts_before: bool,
     strict: Strict,
     threads: usize,
@@ -56,6 +58,7 @@ impl JsonPipeline {
             options: DecodeOptions::default(),
             open: OpenOptions::default(),
             framing: None,
+            records: None,
             counts_before: true,
             strict: Strict::default(),
             threads: 0,
@@ -92,6 +95,14 @@ impl JsonPipeline {
     /// input.
     pub fn framing(mut self, framing: Option<Framing>) -> Self {
         self.framing = framing;
+        self
+    }
+
+    /// Where the records of each document of the inputs are; `None`, the default, if documents are
+    /// records. The framing is that of the documents then: lines and concatenated documents are
+    /// read alike.
+    pub fn records(mut self, path: Option<RecordsPath>) -> Self {
+        self.records = path;
         self
     }
 
@@ -208,6 +219,7 @@ impl JsonPipeline {
             open: self.open.clone(),
             on_reject: None,
             hint: self.hint.clone(),
+            records: self.records.clone(),
             growth: self.growth.clone(),
             select: self.select.clone(),
             cancel: Arc::clone(&self.cancel),
@@ -284,6 +296,8 @@ impl JsonPipeline {
         let cut_options = CutOptions {
             open: self.open,
             framing: self.framing,
+            records: self.records,
+            allow_nan: self.options.allow_nan,
             limits: self.options.limits.clone(),
             cancel: Arc::clone(&self.cancel),
         };

@@ -2,17 +2,18 @@
 //! Splits inputs, in order, into pieces of whole records.
 //!
 //! Inputs in memory are split in place. Streams are read into buffers: a piece owns its buffer, the
-//! incomplete record after it is copied to the next one, and decoders return buffers. Only one
+//! incomplete record after it is copied to the next one, and decoders return buffers. Inputs whose
+//! records are below a path are streams, too: their envelope is masked in the buffers. Only one
 //! thread at a time runs this.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith_core::{Error, Framing, Limits, PADDING_BYTES, Result, memory};
-use arrowsmith_json::frame::{Cut, Framer, Step};
+use arrowsmith_core::{DataError, Error, Framing, Limits, PADDING_BYTES, Position, Result, memory};
+use arrowsmith_json::frame::{Cut, Envelope, EnvelopeError, Framer, RecordsPath, Step};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes, Source};
 
 use crate::Origin;
@@ -99,6 +100,10 @@ pub(crate) struct CutOptions {
     pub(crate) open: OpenOptions,
     /// How records are separated; detected from the first bytes if `None`.
     pub(crate) framing: Option<Framing>,
+    /// Where the records of each document are, unless a document is a record. The framing is that
+    /// of what is left of it then.
+    pub(crate) records: Option<RecordsPath>,
+    pub(crate) allow_nan: bool,
     pub(crate) limits: Limits,
     pub(crate) cancel: Arc<AtomicBool>,
 }
@@ -111,7 +116,7 @@ pub(crate) struct Cutter {
     current: Option<Current>,
     /// Number of sources that were opened.
     opened: u32,
-    /// Whether a completed source was an array.
+    /// Whether a completed source was an array, or had an array of records.
     saw_array: bool,
     /// Whether this thread waits for external bytes, which cannot be interrupted.
     waits: Arc<AtomicBool>,
@@ -132,17 +137,35 @@ struct Current {
 
 enum Reading {
     Whole { bytes: SharedBytes, at: usize },
-    Stream(Stream),
+    Stream(Box<Stream>),
 }
 
 struct Stream {
     reader: Box<dyn Read + Send>,
+    /// Whether the reader reads memory, and does not count what it reads.
+    in_memory: bool,
+    /// What surrounds the records, unless there are only records.
+    envelope: Option<Envelope>,
     /// The first `filled` bytes are text.
     buffer: Vec<u8>,
     filled: usize,
     eof: bool,
     /// Why reading ended; reported after the whole records before it.
-    error: Option<io::Error>,
+    failure: Option<Failure>,
+}
+
+enum Failure {
+    Io(io::Error),
+    Envelope(EnvelopeError),
+}
+
+/// Shared bytes, as `AsRef` for a `Cursor`.
+struct Lent(SharedBytes);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
 }
 
 impl Cutter {
@@ -163,7 +186,7 @@ impl Cutter {
         self.current.as_ref().is_some_and(|current| current.first)
     }
 
-    /// Whether a completed source was an array.
+    /// Whether a completed source was an array, or had an array of records.
     pub(crate) fn saw_array(&self) -> bool {
         self.saw_array
     }
@@ -192,7 +215,7 @@ impl Cutter {
             match current.next(target.max(1), &self.options, &self.buffers, waits)? {
                 Some(piece) => return Ok(Some(piece)),
                 None => {
-                    self.saw_array |= current.framer.framing() == Some(Framing::Array);
+                    self.saw_array |= current.is_array();
                     self.current = None;
                 }
             }
@@ -211,14 +234,38 @@ fn waiting<T>(waits: Option<&AtomicBool>, work: impl FnOnce() -> T) -> T {
 
 impl Current {
     fn new(source: Source, number: u32, options: &CutOptions, may_wait: bool) -> Self {
+        let envelope = options
+            .records
+            .as_ref()
+            .map(|path| Envelope::new(path.clone(), options.limits.depth_max, options.allow_nan));
+        let framing = match envelope {
+            None => options.framing,
+            Some(_) => Some(Framing::Concatenated),
+        };
         let reading = match source.content {
-            Content::Whole(bytes) => Reading::Whole { bytes, at: 0 },
-            Content::Stream(reader) => Reading::Stream(Stream::new(reader)),
+            Content::Whole(bytes) if envelope.is_none() => Reading::Whole { bytes, at: 0 },
+            Content::Whole(bytes) => {
+                let reader = Box::new(Cursor::new(Lent(bytes)));
+                Reading::Stream(Box::new(Stream::new(reader, true, envelope)))
+            }
+            Content::Stream(reader) => {
+                Reading::Stream(Box::new(Stream::new(reader, false, envelope)))
+            }
         };
         let offset = source.offset;
-        let framer =
-            Framer::new(options.framing, &options.limits, source.name.clone()).starting_at(offset);
+        let framer = Framer::new(framing, &options.limits, source.name.clone()).starting_at(offset);
         Self { name: source.name, number, reading, framer, offset, first: true, may_wait }
+    }
+
+    fn is_array(&self) -> bool {
+        let envelope = match &self.reading {
+            Reading::Whole { .. } => None,
+            Reading::Stream(stream) => stream.envelope.as_ref(),
+        };
+        match envelope {
+            Some(envelope) => envelope.found(),
+            None => self.framer.framing() == Some(Framing::Array),
+        }
     }
 
     fn next(
@@ -236,7 +283,7 @@ impl Current {
                 }
                 Reading::Stream(stream) => {
                     stream.fill(wanted, buffers, waits)?;
-                    (&stream.buffer[..stream.filled], stream.eof)
+                    (&stream.buffer[..stream.filled], stream.eof && stream.failure.is_none())
                 }
             };
             let have = available.len();
@@ -246,9 +293,8 @@ impl Current {
             match self.framer.next(available, eof, target.min(have.max(1)))? {
                 Step::Cut(cut) => return self.take(cut, target, options, buffers).map(Some),
                 Step::NeedMore if !eof => {
-                    if let Some(source) = self.failure() {
-                        let path = self.name.as_deref().map(PathBuf::from);
-                        return Err(Error::Io { path, source });
+                    if let Some(error) = self.failure() {
+                        return Err(error);
                     }
                     // Doubling keeps the cost of scanning a long record again proportional.
                     wanted = have.saturating_mul(2).max(target);
@@ -264,12 +310,29 @@ impl Current {
         }
     }
 
-    /// Why there is no more to read, if it is not the end.
-    fn failure(&mut self) -> Option<io::Error> {
-        match &mut self.reading {
-            Reading::Whole { .. } => None,
-            Reading::Stream(stream) => stream.error.take(),
-        }
+    /// Why there is no more to read, if it is not the end. Its record and line are relative to the
+    /// start of what is available.
+    fn failure(&mut self) -> Option<Error> {
+        let Reading::Stream(stream) = &mut self.reading else { return None };
+        Some(match stream.failure.take()? {
+            Failure::Io(source) => {
+                Error::Io { path: self.name.as_deref().map(PathBuf::from), source }
+            }
+            Failure::Envelope(error) => {
+                let text = &stream.buffer[..stream.filled];
+                let line = 1 + memchr::memchr_iter(b'\n', text).count() as u64;
+                let (source, offset) = (self.name.clone(), error.offset);
+                DataError {
+                    kind: error.kind,
+                    position: Position { source, record: 0, line, offset },
+                    path: error.path,
+                    expected: error.expected,
+                    found: error.found,
+                    hint: None,
+                }
+                .into()
+            }
+        })
     }
 
     /// Builds a piece from a cut of the framer.
@@ -288,6 +351,9 @@ impl Current {
                 (Text::Shared(Arc::clone(bytes)), start)
             }
             Reading::Stream(stream) => {
+                if stream.in_memory {
+                    count(options, cut.consumed);
+                }
                 (Text::Owned(stream.split(cut.consumed, target, buffers)?), cut.start)
             }
         };
@@ -314,8 +380,9 @@ fn count(options: &CutOptions, bytes: usize) {
 }
 
 impl Stream {
-    fn new(reader: Box<dyn Read + Send>) -> Self {
-        Self { reader, buffer: Vec::new(), filled: 0, eof: false, error: None }
+    fn new(reader: Box<dyn Read + Send>, in_memory: bool, envelope: Option<Envelope>) -> Self {
+        let (buffer, filled, eof, failure) = (Vec::new(), 0, false, None);
+        Self { reader, in_memory, envelope, buffer, filled, eof, failure }
     }
 
     /// Reads until there are `wanted` bytes, or no more.
@@ -326,16 +393,30 @@ impl Stream {
         } else if self.buffer.len() < len {
             memory::resize(&mut self.buffer, len)?;
         }
-        while self.filled < wanted && !self.eof && self.error.is_none() {
+        while self.filled < wanted && !self.eof && self.failure.is_none() {
             let room = &mut self.buffer[self.filled..wanted];
             match waiting(waits, || self.reader.read(room)) {
-                Ok(0) => self.eof = true,
-                Ok(read) => self.filled += read.min(room.len()),
+                Ok(read) => {
+                    self.eof = read == 0;
+                    self.take_in(read.min(wanted - self.filled));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.error = Some(error),
+                Err(error) => self.failure = Some(Failure::Io(error)),
             }
         }
         Ok(())
+    }
+
+    /// Adds bytes that were read, up to an error in what surrounds the records.
+    fn take_in(&mut self, read: usize) {
+        let text = &mut self.buffer[self.filled..self.filled + read];
+        let masked = match &mut self.envelope {
+            None => Ok(()),
+            Some(envelope) if self.eof => envelope.finish(),
+            Some(envelope) => envelope.mask(text),
+        };
+        self.filled += masked.as_ref().map_or_else(|error| error.masked, |()| read);
+        self.failure = masked.err().map(Failure::Envelope);
     }
 
     /// Returns the buffer; the bytes after the first `consumed` are copied to another one.

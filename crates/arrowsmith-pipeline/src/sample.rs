@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
+use arrowsmith_json::frame::RecordsPath;
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_source::{Content, Input, OpenOptions, Source};
 
@@ -27,6 +28,8 @@ pub struct SampleOptions {
     pub bytes_max: u64,
     /// How records are separated; detected from the first bytes if `None`.
     pub framing: Option<Framing>,
+    /// Where the records of each document are; `None` if documents are records.
+    pub records: Option<RecordsPath>,
     /// How inputs are opened.
     pub open: OpenOptions,
     /// Limits on what input may require.
@@ -43,6 +46,7 @@ impl Default for SampleOptions {
             records_max: Some(10_000),
             bytes_max: 16 << 20,
             framing: None,
+            records: None,
             open: OpenOptions::default(),
             limits: Limits::default(),
             infer: InferOptions::default(),
@@ -130,7 +134,7 @@ struct Sampler<'a> {
     bytes: u64,
     complete: bool,
     fault: Option<Error>,
-    /// Whether an input was an array.
+    /// Whether an input was an array, or had an array of records.
     empty_array: bool,
     /// Name of the first input.
     first: Option<Arc<str>>,
@@ -185,6 +189,8 @@ impl Sampler<'_> {
         let options = CutOptions {
             open,
             framing: self.options.framing,
+            records: self.options.records.clone(),
+            allow_nan: self.options.infer.allow_nan,
             limits: self.options.limits.clone(),
             cancel: Arc::clone(&self.options.cancel),
         };
@@ -192,7 +198,17 @@ impl Sampler<'_> {
         let mut cutter = Cutter::new(vec![origin], options, buffers.clone());
         let mut scratch = Vec::new();
         let mut before = Position { line: 1, ..Position::default() };
-        while let Some(piece) = guarded(|| cutter.next(PIECE_BYTES))? {
+        loop {
+            let piece = match guarded(|| cutter.next(PIECE_BYTES)) {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(error) if is_no_json(&error) && self.inferrer.records() > 0 => {
+                    self.complete = false;
+                    self.fault = Some(after(&before, error));
+                    break;
+                }
+                Err(error) => return Err(after(&before, error)),
+            };
             if self.is_full() {
                 self.complete = false;
                 break;
@@ -220,6 +236,16 @@ impl Sampler<'_> {
         self.empty_array |= cutter.saw_array();
         Ok(())
     }
+}
+
+/// An error between records, whose record and line are relative to the end of the last piece,
+/// with those of the input.
+fn after(before: &Position, mut error: Error) -> Error {
+    if let Error::Data(data) = &mut error {
+        data.position.record += before.record;
+        data.position.line += before.line - 1;
+    }
+    error
 }
 
 /// Whether the record is malformed, rather than a limit exceeded.

@@ -14,7 +14,7 @@ use arrowsmith_core::{
 
 use crate::cut::{Piece, Text};
 use crate::grow::Grower;
-use crate::select::Selector;
+use crate::select::{Part, Selector};
 
 /// A decoder and its scratch memory: one per thread, used for all of its pieces.
 pub(crate) struct Worker {
@@ -175,7 +175,9 @@ impl Worker {
         match &mut self.selector {
             None => output,
             Some(selector) => guarded(|| {
-                selector.apply(&mut output, piece);
+                let text = piece.data().get(from..).unwrap_or_default();
+                let counted = self.decoder.counts_left_out();
+                selector.apply(&mut output, piece, Part { text, counted });
                 Ok(output)
             })
             .unwrap_or_else(Output::failed),

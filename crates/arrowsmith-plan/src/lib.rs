@@ -18,6 +18,6 @@ mod width;
 pub use overlay::with_types;
 pub use plan::{
     BinaryEncoding, FieldPlan, FloatWidth, IntWidth, Node, Op, Plan, ROOT_METADATA_KEY,
-    VALUE_FIELD_NAME,
+    VALUE_FIELD_NAME, split_path,
 };
 pub use width::width;

@@ -226,7 +226,7 @@ impl Plan {
 }
 
 /// Splits `a.b."c.d"` at the dots outside quotes.
-pub(crate) fn split_path(path: &str) -> Vec<String> {
+pub fn split_path(path: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut quoted = false;
     for c in path.chars() {

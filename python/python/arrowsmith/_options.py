@@ -34,6 +34,11 @@ class InferOptions(TypedDict, total=False):
     after another, each on any number of lines), ``array`` (the elements of one array). Default:
     ``auto``."""
 
+    records: str | None
+    """Where the records of each document are: each element of the array at this path is one. Keys
+    with dots between them (``data.items``), or a JSON pointer (``/data/items``). Default: documents
+    are records."""
+
     range_start: int
     """Read only lines that begin after this byte, or with 0 from the first one: with ``range_end``
     the part of one plain file. Any parts in a row have every line once. Default: ``0``."""
@@ -104,6 +109,10 @@ class JsonReadOptions(InferOptions, total=False):
 
     skip: int
     """Skip this many rows, of those that match. Default: ``0``."""
+
+    rescued_column: str | None
+    """Add a column of this name with the keys that the schema lacks and their values, as a JSON
+    object; null where it has them all. An inferred schema does not grow then."""
 
     file_column: str | None
     """Add a column of this name with the name of the file that a row is from."""

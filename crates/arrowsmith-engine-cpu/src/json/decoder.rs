@@ -148,6 +148,10 @@ impl Decoder for JsonDecoder {
         true
     }
 
+    fn counts_left_out(&self) -> bool {
+        true
+    }
+
     fn set_oversize(&mut self, decoded: bool) {
         self.oversize = decoded;
     }

@@ -174,7 +174,7 @@ pub fn string_end(text: &[u8], mut at: usize) -> Result<usize, usize> {
 
 /// Finds the end of the run of bytes at `at` that are not white space, quotes, brackets or commas:
 /// a number or a literal, if it is JSON. At the end of the text it may be incomplete.
-pub(super) fn word_end(text: &[u8], at: usize) -> usize {
+pub(crate) fn word_end(text: &[u8], at: usize) -> usize {
     let ends = |byte: &u8| is_space(*byte) || b",\"{}[]".contains(byte);
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().position(ends).unwrap_or(rest.len())

@@ -9,5 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod envelope;
 mod frame;
 mod infer;
+mod rescue;

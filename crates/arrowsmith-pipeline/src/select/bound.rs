@@ -10,6 +10,7 @@ use arrowsmith_core::{Error, Result};
 
 use super::Select;
 use super::condition::{Condition, names, repeated};
+use super::rescue::{self, Records};
 use crate::grow::settle;
 use crate::work::Output;
 
@@ -30,6 +31,8 @@ pub(crate) struct Origin<'a> {
     pub(super) values: &'a [ArrayRef],
     /// The name of the input.
     pub(super) name: Option<&'a str>,
+    /// The records; none if the schema has all of them.
+    pub(super) records: Option<Records<'a>>,
 }
 
 /// Maximum size of the names of inputs in a batch, in bytes: their offsets have 32 bits.
@@ -99,6 +102,9 @@ impl Bound {
             if self.to.field_with_name(field.name()).is_ok() {
                 columns.push(repeated(value, rows)?);
             }
+        }
+        if select.options.rescued_column.is_some() {
+            columns.push(rescue::column(select.rescuer.as_ref(), origin, numbers.as_ref(), rows)?);
         }
         if select.options.file_column.is_some() {
             columns.push(names(origin.name, rows));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Selects the rows and columns that leave a pipeline: a condition keeps some of the decoded rows,
-//! columns of origin (partitions, file, record) are added, and columns that only the condition
-//! needed are dropped.
+//! columns of origin (partitions, file, record) and what the schema has no column for are added,
+//! and columns that only the condition needed are dropped.
 //!
 //! A [`Select`] knows the inputs and the options; [`Bound`] is the same for one schema of the
 //! decoder. Workers apply it to each batch, so it runs in parallel. What needs the order of the
@@ -9,6 +9,7 @@
 
 mod bound;
 mod condition;
+mod rescue;
 mod window;
 
 use std::sync::Arc;
@@ -16,11 +17,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, Reject, Result};
+use arrowsmith_json::rescue::Rescuer;
 use arrowsmith_parquet::Predicate;
 use arrowsmith_plan::{Plan, ROOT_METADATA_KEY};
 use arrowsmith_source::DataFile;
 
 use self::bound::{Bound, Origin};
+use self::rescue::Records;
 pub(crate) use self::window::Window;
 use crate::cut::Piece;
 use crate::partition::{Partitions, never};
@@ -35,6 +38,8 @@ pub struct SelectOptions {
     pub columns: Option<Vec<String>>,
     /// Types of partition columns; those of the others are inferred.
     pub partition_types: Vec<FieldRef>,
+    /// The name of a column with what the schema lacks of a record, as a JSON object.
+    pub rescued_column: Option<String>,
     /// The name of a column with the name of the input that a row comes from.
     pub file_column: Option<String>,
     /// The name of a column with the number of the record in its input, from 0.
@@ -48,6 +53,16 @@ pub struct Select {
     partitions: Partitions,
     /// Values of the partition columns by input, as arrays of one row.
     values: Vec<Vec<ArrayRef>>,
+    /// Finds what the schema lacks, if that is wanted.
+    rescuer: Option<Rescuer>,
+}
+
+impl SelectOptions {
+    /// The names of the columns that are added, besides those of partitions.
+    fn added(&self) -> impl Iterator<Item = &String> {
+        let Self { rescued_column, file_column, record_column, .. } = self;
+        [rescued_column, file_column, record_column].into_iter().flatten()
+    }
 }
 
 impl Select {
@@ -59,7 +74,7 @@ impl Select {
     /// compares a partition column with what it is not.
     pub fn new(files: &mut Vec<DataFile>, options: SelectOptions) -> Result<Self> {
         let partitions = Partitions::new(files, &options.partition_types)?;
-        for name in [&options.file_column, &options.record_column].into_iter().flatten() {
+        for name in options.added() {
             if partitions.has(name) {
                 return Err(Error::Config(format!("folders give values of {name} already")));
             }
@@ -81,15 +96,21 @@ impl Select {
                 values.retain(|_| keep.next().is_some_and(|keep| *keep));
             }
         }
-        Ok(Self { options, partitions, values })
+        Ok(Self { options, partitions, values, rescuer: None })
+    }
+
+    /// With all that the schema has, whichever of its columns are decoded: the rest is for the
+    /// column of what it lacks.
+    pub fn known(mut self, plan: &Plan) -> Self {
+        self.rescuer = self.options.rescued_column.is_some().then(|| Rescuer::new(plan));
+        self
     }
 
     /// Whether every row leaves as it was decoded.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        let SelectOptions { filter, file_column, record_column, .. } = &self.options;
-        let added = file_column.is_some() || record_column.is_some();
-        filter.is_none() && !added && self.partitions.fields.is_empty()
+        let added = self.options.added().next().is_some();
+        self.options.filter.is_none() && !added && self.partitions.fields.is_empty()
     }
 
     /// Whether the last column counts records.
@@ -115,18 +136,20 @@ impl Select {
 
     /// Whether a column comes from elsewhere than the text.
     fn is_added(&self, name: &str) -> bool {
-        let SelectOptions { file_column, record_column, .. } = &self.options;
-        self.partitions.has(name)
-            || [file_column, record_column].into_iter().flatten().any(|added| added == name)
+        self.partitions.has(name) || self.options.added().any(|added| added == name)
     }
 
     /// The columns that are added, in order.
     fn added(&self) -> Vec<FieldRef> {
-        let SelectOptions { columns, file_column, record_column, .. } = &self.options;
+        let SelectOptions { columns, rescued_column, file_column, record_column, .. } =
+            &self.options;
         let asked = |field: &&FieldRef| {
             columns.as_ref().is_none_or(|columns| columns.contains(field.name()))
         };
         let mut fields: Vec<_> = self.partitions.fields.iter().filter(asked).cloned().collect();
+        if let Some(name) = rescued_column {
+            fields.push(Arc::new(rescue::field(name)));
+        }
         if let Some(name) = file_column {
             fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
         }
@@ -198,6 +221,15 @@ impl Select {
     }
 }
 
+/// What was decoded of a piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
+    /// The text, from its first record on.
+    pub(crate) text: &'a [u8],
+    /// Whether the decoder counts values that the schema has no column for.
+    pub(crate) counted: bool,
+}
+
 /// Applies a [`Select`] for one worker.
 pub(crate) struct Selector {
     select: Arc<Select>,
@@ -210,12 +242,15 @@ pub(crate) struct Selector {
 
 impl Selector {
     pub(crate) fn new(select: Arc<Select>, numbered: bool, grows: bool) -> Self {
-        let numbered = numbered || select.options.record_column.is_some();
+        let SelectOptions { rescued_column, record_column, .. } = &select.options;
+        let numbered = numbered || rescued_column.is_some() || record_column.is_some();
         Self { select, bound: None, numbered, grows }
     }
 
-    /// Replaces the batches of an output, all of one piece, by what leaves of them.
-    pub(crate) fn apply(&mut self, output: &mut Output, piece: &Piece) {
+    /// Replaces the batches of an output, all of a part of one piece, by what leaves of them.
+    pub(crate) fn apply(&mut self, output: &mut Output, piece: &Piece, part: Part<'_>) {
+        let complete = rescue::nothing_left_out(output, part.counted);
+        let doubtful = rescue::doubtful(&output.report.rejects);
         let decoded = std::mem::take(&mut output.batches);
         let rows: usize = decoded.iter().map(RecordBatch::num_rows).sum();
         let mut numbers = self.numbered.then(|| numbers(rows, &output.report.rejects));
@@ -226,7 +261,9 @@ impl Selector {
                 *all = all.slice(own.len(), all.len() - own.len());
                 own
             });
-            if let Err(error) = self.one(&batch, own, output, piece) {
+            let (text, framing, doubtful) = (part.text, piece.framing, &doubtful[..]);
+            let records = (!complete).then_some(Records { text, framing, doubtful });
+            if let Err(error) = self.one(&batch, own, output, piece, records) {
                 if self.grows {
                     output.refused = Some(error);
                 } else {
@@ -243,6 +280,7 @@ impl Selector {
         numbers: Option<Int64Array>,
         output: &mut Output,
         piece: &Piece,
+        records: Option<Records<'_>>,
     ) -> Result<()> {
         let schema = batch.schema_ref();
         let bound = match &mut self.bound {
@@ -251,7 +289,7 @@ impl Selector {
         };
         let source = usize::try_from(piece.source_number).unwrap_or(usize::MAX);
         let values = self.select.values.get(source).map_or(&[][..], Vec::as_slice);
-        let origin = Origin { values, name: piece.source.as_deref() };
+        let origin = Origin { values, name: piece.source.as_deref(), records };
         bound.apply(&self.select, batch, numbers, &origin, output)
     }
 }

@@ -168,7 +168,7 @@ impl ReaderBuilder {
     /// As [`infer_schema`].
     pub fn infer_schema(self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<Sample> {
         let inputs: Vec<Input> = inputs.into_iter().map(|file| file.into().input).collect();
-        self.options.check_range(inputs.len())?;
+        self.options.check_input(inputs.len())?;
         let mut found = self.sample(inputs)?;
         if let Some(fault) = found.fault.take() {
             return Err(fault);
@@ -199,11 +199,12 @@ impl ReaderBuilder {
         grows: bool,
     ) -> Result<Planned> {
         let mut files: Vec<DataFile> = inputs.into_iter().map(Into::into).collect();
-        self.options.check_range(files.len())?;
-        let select = Arc::new(Select::new(&mut files, self.options.select())?);
+        self.options.check_input(files.len())?;
+        let mut select = Select::new(&mut files, self.options.select())?;
         let inputs: Vec<Input> = files.into_iter().map(|file| file.input).collect();
+        let rescues = self.options.rescued_column.is_some();
         // What follows the last row does not change the schema.
-        let grows = grows && self.options.limit.is_none();
+        let grows = grows && self.options.limit.is_none() && !rescues;
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.options.open_engine()?,
@@ -222,18 +223,21 @@ impl ReaderBuilder {
                 let late_keys = self.options.late_keys;
                 let projected = self.options.columns.is_some();
                 if partial && grows && late_keys == LateKeys::Add {
-                    let (options, select) = (self.options.clone(), Arc::clone(&select));
+                    let (options, select) = (self.options.clone(), select.clone());
                     let planner = move |schema| options.plan_for(schema, &select);
                     growth = Some(Growth::new(&found, Box::new(planner), projected)?);
-                } else if partial && late_keys != LateKeys::Ignore && !projected {
+                } else if partial && !projected && late_keys.fail(rescues) {
                     late_keys_fail = true;
                     self.options.unknown_keys = UnknownKeys::Error;
                 }
                 (found.schema, found.origins)
             }
         };
+        if rescues {
+            select = select.known(&Plan::new(self.options.typed(Arc::clone(&schema))?)?);
+        }
         let plan = Arc::new(self.options.plan_for(schema, &select)?);
-        let select = Some(select).filter(|select| !select.is_everything());
+        let select = Some(Arc::new(select)).filter(|select| !select.is_everything());
         Ok(Planned { plan, engine, origins, select, hint, growth, late_keys_fail })
     }
 
@@ -250,6 +254,7 @@ impl ReaderBuilder {
             .options(options.decode())
             .open_options(self.open_options())
             .framing(options.framing())
+            .records(options.records.clone())
             .count_before(!self.range_relative)
             .refuse_lone_cr(self.refuse_lone_cr)
             .reject_lines(self.reject_lines)
@@ -311,13 +316,24 @@ impl JsonReadOptions {
         self.format.framing().or(self.range().map(|_| Framing::Lines))
     }
 
-    /// Refuses a byte range of what has none.
-    fn check_range(&self, inputs: usize) -> Result<()> {
+    /// Refuses options that exclude each other, and a byte range of what has none.
+    fn check_input(&self, inputs: usize) -> Result<()> {
+        if self.rescued_column.is_some() && self.unknown_keys == UnknownKeys::Error {
+            let why = "keys that the schema lacks cannot be kept (rescued_column) and be errors \
+                       (unknown_keys)";
+            return Err(Error::Config(why.to_owned()));
+        }
+        if self.records.is_some() && self.format == Format::Array {
+            let why = "documents in an array (format) have no records below a path (records)";
+            return Err(Error::Config(why.to_owned()));
+        }
         let Some(range) = self.range() else { return Ok(()) };
         let why = if range.start > range.end {
             format!("it ends at {}, before its start, {}", range.end, range.start)
         } else if !matches!(self.format, Format::Auto | Format::Ndjson) {
             "it needs one record per line".to_owned()
+        } else if self.records.is_some() {
+            "records are below a path".to_owned()
         } else if inputs != 1 {
             format!("it is that of one input, and there are {inputs}")
         } else if self.record_column.is_some() {
@@ -355,6 +371,7 @@ impl JsonReadOptions {
         SelectOptions {
             filter: self.filter.clone(),
             columns: self.columns.clone(),
+            rescued_column: self.rescued_column.clone(),
             partition_types: partitions.flat_map(|all| all.fields().iter().cloned()).collect(),
             file_column: self.file_column.clone(),
             record_column: self.record_column.clone(),
@@ -386,6 +403,7 @@ impl JsonReadOptions {
                 InferRecords::All => None,
             },
             framing: self.framing(),
+            records: self.records.clone(),
             limits: self.decode().limits,
             ..SampleOptions::default()
         };

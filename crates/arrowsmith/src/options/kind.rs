@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, size};
+use arrowsmith_pipeline::RecordsPath;
 use arrowsmith_plan::load::load_schema;
 
 use super::value::Value;
@@ -35,6 +36,8 @@ pub enum Kind {
     Types,
     /// The name of a column.
     Name,
+    /// A path to the records of a document: `data.items`, `/data/items`.
+    RecordsPath,
     /// A condition on rows.
     Condition,
     /// A list of columns, as paths.
@@ -89,6 +92,7 @@ impl Kind {
             Self::Schema => "SCHEMA",
             Self::Types => "TYPES",
             Self::Name => "NAME",
+            Self::RecordsPath => "PATH",
             Self::Condition => "CONDITION",
             Self::Paths | Self::PathsOrAll => "PATHS",
             Self::Numbers => "NUMBERS",
@@ -118,9 +122,12 @@ impl Kind {
             Self::Schema | Self::Types | Self::Condition => {
                 return Ok(Value::Text(text.to_owned()));
             }
-            Self::CountOrAll | Self::Bytes | Self::Choice(_) | Self::Engine | Self::Name => {
-                Value::Text(text.to_owned())
-            }
+            Self::CountOrAll
+            | Self::Bytes
+            | Self::Choice(_)
+            | Self::Engine
+            | Self::Name
+            | Self::RecordsPath => Value::Text(text.to_owned()),
         };
         self.check(value).map_err(|wrong| match wrong {
             Wrong::Type(text) | Wrong::Value(text) => text,
@@ -142,6 +149,7 @@ impl Kind {
             Self::Schema => vec!["a: int64"],
             Self::Types => vec!["a: int64, b.c: utf8"],
             Self::Name => vec!["a"],
+            Self::RecordsPath => vec!["a", "a.b", "/a~1b"],
             Self::Condition => vec!["a > 1"],
             Self::Paths => vec!["a", "a,b.c"],
             Self::PathsOrAll => vec!["*", "a,b.c"],
@@ -211,6 +219,11 @@ impl Kind {
             }
             (Self::Name, value @ Value::Text(_)) => Ok(value),
             (Self::Name, value) => wrong_type("a name", &value),
+            (Self::RecordsPath, Value::Text(text)) => match text.parse::<RecordsPath>() {
+                Ok(_) => Ok(Value::Text(text)),
+                Err(error) => Err(Wrong::Failed(error)),
+            },
+            (Self::RecordsPath, value) => wrong_type("a path", &value),
             (Self::Engine, value) => wrong_type("the name of an engine", &value),
             (Self::Schema | Self::Types, Value::Text(text)) => match load_schema(&text) {
                 Ok(schema) => Ok(Value::Schema(Arc::new(schema))),

@@ -9,6 +9,7 @@
 
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{DuplicateKeys, Limits, OnError, UnknownKeys};
+use arrowsmith_pipeline::RecordsPath;
 use arrowsmith_source::Compression;
 
 use super::kind::Kind;
@@ -143,6 +144,10 @@ read_options! {
         /// Skip this many rows, of those that match.
         skip: u64 = 0 => NUMBER, Rows;
 
+        /// Add a column of this name with the keys that the schema lacks and their values, as a
+        /// JSON object; null where it has them all. An inferred schema does not grow then.
+        rescued_column: Option<String> = None => Kind::Name, Rows;
+
         /// Add a column of this name with the name of the file that a row is from.
         file_column: Option<String> = None => Kind::Name, Rows;
 
@@ -151,6 +156,11 @@ read_options! {
 
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
+
+        /// Where the records of each document are: each element of the array at this path is one.
+        /// Keys with dots between them (`data.items`), or a JSON pointer (`/data/items`).
+        records: Option<RecordsPath> = None => Kind::RecordsPath, Input, infers: true,
+            unset: Some("documents are records");
 
         /// Read only lines that begin after this byte, or with 0 from the first one: with
         /// `range_end` the part of one plain file. Any parts in a row have every line once.

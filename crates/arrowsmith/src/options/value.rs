@@ -5,6 +5,7 @@ use std::fmt;
 
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_pipeline::RecordsPath;
 use arrowsmith_source::Compression;
 
 use super::Refused;
@@ -116,6 +117,16 @@ impl OptionValue for String {
 
     fn value(&self) -> Value {
         Value::Text(self.clone())
+    }
+}
+
+impl OptionValue for RecordsPath {
+    fn of(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(self.to_string())
     }
 }
 
@@ -242,6 +253,17 @@ pub enum LateKeys {
     Error,
     /// Such values are skipped, and counted in [`Progress::left_out`](crate::Progress::left_out).
     Ignore,
+}
+
+impl LateKeys {
+    /// Whether they are errors where the schema cannot grow.
+    pub(crate) fn fail(self, rescued: bool) -> bool {
+        match self {
+            Self::Add => !rescued,
+            Self::Error => true,
+            Self::Ignore => false,
+        }
+    }
 }
 
 /// The words for the values of a type.

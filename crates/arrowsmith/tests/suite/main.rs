@@ -9,5 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod records;
+mod rescue;
 mod select;
 mod stores;

@@ -192,6 +192,18 @@ public final class JsonReader {
   }
 
   /**
+   * Add a column of this name with the keys that the schema lacks and their values, as a JSON
+   * object; null where it has them all. An inferred schema does not grow then.
+   *
+   * @param rescuedColumn the value
+   * @return this
+   */
+  public JsonReader rescuedColumn(final String rescuedColumn) {
+    options.set("rescued_column", rescuedColumn);
+    return this;
+  }
+
+  /**
    * Add a column of this name with the name of the file that a row is from.
    *
    * @param fileColumn the value
@@ -224,6 +236,19 @@ public final class JsonReader {
    */
   public JsonReader format(final String format) {
     options.set("format", format);
+    return this;
+  }
+
+  /**
+   * Where the records of each document are: each element of the array at this path is one. Keys
+   * with dots between them ({@code data.items}), or a JSON pointer ({@code /data/items}). Default:
+   * documents are records.
+   *
+   * @param records the value
+   * @return this
+   */
+  public JsonReader records(final String records) {
+    options.set("records", records);
     return this;
   }
 
