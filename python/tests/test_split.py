@@ -68,6 +68,12 @@ def test_what_has_no_lines_is_not_cut(tmp_path: Path, text: bytes) -> None:
     assert joined(scan.split(1)).equals(whole(scan))
 
 
+def test_documents_with_records_are_not_cut(tmp_path: Path) -> None:
+    (tmp_path / "in.json").write_bytes(b'{"items":[{"a":1},{"a":2}]}\n' * 9)
+    scan = arrowsmith.scan_json(tmp_path / "in.json", records="items")
+    assert joined(scan.split(20)).num_rows == 18
+
+
 def test_partitions_keep_their_types(tmp_path: Path) -> None:
     for year, zone in [(2023, "01"), (2024, "A"), (2024, "__HIVE_DEFAULT_PARTITION__")]:
         folder = tmp_path / f"year={year}" / f"zone={zone}"
@@ -125,6 +131,8 @@ def test_a_late_key_is_not_lost(tmp_path: Path) -> None:
     assert joined(arrowsmith.scan_json(path, infer_records="all").split(50)).num_columns == 2
     ignoring = arrowsmith.scan_json(path, infer_records=10, late_keys="ignore")
     assert joined(ignoring.split(50)).num_rows == 21
+    rescuing = arrowsmith.scan_json(path, infer_records=10, rescued_column="more")
+    assert joined(rescuing.split(50))["more"].to_pylist() == [None] * 20 + ['{"late":2}']
     with pytest.raises(ConfigError, match="pass a schema"):
         arrowsmith.scan_json(path, on_error="skip").split()
 

@@ -49,7 +49,7 @@ pub fn split_json(
     ])?;
     // The number of a record is known only from the start of its file on.
     let by_line = matches!(options.format, Format::Auto | Format::Ndjson);
-    let cuts = by_line && options.record_column.is_none();
+    let cuts = by_line && options.record_column.is_none() && options.records.is_none();
     split(files, bytes, |input, size| {
         if !(cuts && has_lines(input, options)?) {
             return Ok(Vec::new());

@@ -111,7 +111,8 @@ class Scan:
             if names:
                 options["partitions"] = whole.select(names)
             if self._format == "json":
-                added = {*names, options.get("file_column"), options.get("record_column")}
+                columns = ("file_column", "record_column", "rescued_column")
+                added = {*names, *(options.get(column) for column in columns)}
                 given = whole.select([name for name in whole.names if name not in added])
                 if self._given is None:
                     options.update(self._late_keys())
@@ -173,7 +174,8 @@ class Scan:
     def _late_keys(self) -> dict[str, object]:
         """Return how parts, which are given the inferred schema, handle keys that it lacks."""
         get = self._options.get
-        if get("late_keys") == "ignore" or get("infer_records") == "all" or get("columns"):
+        is_known = get("infer_records") == "all" or get("columns")
+        if is_known or get("late_keys") == "ignore" or get("rescued_column"):
             return {}
         if get("on_error", "fail") != "fail":
             raise ConfigError(
