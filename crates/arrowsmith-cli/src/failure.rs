@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 
 use arrowsmith_core::Error;
+use arrowsmith_core::redact::redacted;
 
 use crate::interrupt::STATUS;
 
@@ -51,6 +52,7 @@ impl Failure {
     pub fn report(&self) -> u8 {
         match self {
             Self::Usage(message) => {
+                let message = redacted(message);
                 eprintln!("error: {message}\n\nFor more information, try '--help'.");
                 USAGE
             }

@@ -57,7 +57,8 @@ pub fn expand_url(url: &str, _: &[&str]) -> Outcome<Vec<DataFile>> {
 #[cfg(not(feature = "store"))]
 pub fn no_store(url: &str) -> Failure {
     Failure::Usage(format!(
-        "{url}: this build has no `store`: build the command with `--features store` (or `full`)"
+        "{}: this build has no `store`: build the command with `--features store` (or `full`)",
+        arrowsmith_core::redact::redacted(url)
     ))
 }
 

@@ -40,6 +40,7 @@ mod size;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+use arrowsmith_core::redact::redacted;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
@@ -89,7 +90,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints a usage error, or the requested help or version.
 fn usage(error: &clap::Error) -> u8 {
-    // Nobody is left to tell that standard error is closed.
-    drop(error.print().and_then(|()| io::stdout().flush()));
+    // It repeats the arguments. If its stream is closed, there is nobody left to tell.
+    let text = error.render().to_string();
+    if redacted(&text) == text {
+        drop(error.print().and_then(|()| io::stdout().flush()));
+    } else {
+        eprint!("{}", redacted(&text));
+    }
     u8::try_from(error.exit_code()).unwrap_or(failure::USAGE)
 }

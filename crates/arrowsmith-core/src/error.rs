@@ -5,6 +5,7 @@
 //! expected and what was found, so that a person can locate it in a terabyte and a program can act
 //! on its [`ErrorKind`]. The same input gives the same kind and position on every engine.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use arrow_schema::ArrowError;
 
 use crate::FileError;
+use crate::redact::redacted;
 
 /// The result of every fallible call in Arrowsmith.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -54,9 +56,14 @@ impl Error {
         Self::Schema { path: path.into(), message: message.into() }
     }
 
-    /// An I/O error that names the file it happened on.
+    /// An I/O error that names the file it happened on; of a URL, without its secrets.
     pub fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
-        Self::Io { path: Some(path.into()), source }
+        let path = path.into();
+        let path = match path.to_str().map(redacted) {
+            Some(Cow::Owned(shown)) => shown.into(),
+            _ => path,
+        };
+        Self::Io { path: Some(path), source }
     }
 
     /// The file error inside, if this is one.

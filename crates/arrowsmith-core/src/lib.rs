@@ -16,6 +16,7 @@ pub mod foreign;
 pub mod limits;
 pub mod memory;
 pub mod options;
+pub mod redact;
 pub mod sink;
 pub mod size;
 

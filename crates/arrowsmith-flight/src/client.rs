@@ -104,6 +104,10 @@ impl Client {
             .split_once("://")
             .ok_or_else(|| Status::invalid_argument(format!("{url}: no grpc://host:port")))?;
         let authority = rest.split('/').next().unwrap_or_default();
+        if authority.contains(['@', '?', '#']) {
+            let message = "credentials and parameters are options, not parts of a grpc:// URL";
+            return Err(Status::invalid_argument(message));
+        }
         let tls = match scheme {
             "grpc" | "grpc+tcp" => false,
             "grpc+tls" | "grpcs" => true,

@@ -4,6 +4,8 @@
 
 use std::io;
 
+use arrowsmith_core::redact::redacted;
+
 /// Addresses at which machines in clouds ask for credentials, and what to set elsewhere.
 const CREDENTIALS: [(&str, &str); 3] = [
     (
@@ -25,7 +27,7 @@ const CREDENTIALS: [(&str, &str); 3] = [
 
 /// The error of a request, with its kind.
 pub(super) fn told(error: object_store::Error) -> io::Error {
-    let text = error.to_string();
+    let text = redacted(&error.to_string()).into_owned();
     let kind = io::Error::from(error).kind();
     io::Error::new(kind, message(&text))
 }

@@ -26,26 +26,55 @@ pub fn is_url(text: &str) -> bool {
 /// The objects that a URL names: one, or, if it ends in `/`, all below it; see [`objects`].
 ///
 /// # Errors
-/// [`Error::Io`] for a URL that no store supports, and if the store cannot be reached or does not
-/// have it.
+/// [`Error::Io`] for a URL that no store supports, for one with a password or a query, which no
+/// store would get, and if the store cannot be reached or does not have it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     let (store, path) = open(url)?;
     if url.ends_with('/') {
         return objects(&store, &path, extensions, url);
     }
-    Ok(vec![object(store, &path, url)?.into()])
+    let object = object(store, &path, url).map_err(|error| match error {
+        Error::Io { path, source }
+            if source.kind() == io::ErrorKind::NotFound && url.contains(['*', '[']) =>
+        {
+            let message =
+                format!("{source}; URLs are no patterns: name a prefix, with / at its end");
+            Error::Io { path, source: io::Error::new(source.kind(), message) }
+        }
+        error => error,
+    });
+    Ok(vec![object?.into()])
 }
 
 /// The store of a URL, and the path in it.
 pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let refused = |error: object_store::Error| Error::io(url, told(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
+    if let Some(message) = ignored(&parsed) {
+        return Err(Error::io(url, io::Error::new(io::ErrorKind::InvalidInput, message)));
+    }
     // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
     let options = environment().chain(plain);
     super::install_tls();
     let (store, path) = parse_url_opts(&parsed, options).map_err(refused)?;
     Ok((Arc::from(store), path))
+}
+
+/// The reason to refuse a URL of which a store would ignore a part.
+fn ignored(url: &Url) -> Option<&'static str> {
+    // Of `abfss://container@account`, it is the container.
+    let is_container = url.scheme().starts_with("abfs") && url.password().is_none();
+    if (!url.username().is_empty() || url.password().is_some()) && !is_container {
+        return Some("credentials in URLs are not used: set the variables of the store (AWS_…, …)");
+    }
+    if url.query().is_some() {
+        return Some(
+            "URLs with a query (patterns, signatures) are not supported: `?` in a name is `%3F`, \
+             and credentials are set by the variables of the store (AWS_…, AZURE_STORAGE_SAS_KEY)",
+        );
+    }
+    url.fragment().map(|_| "`#` in a name is written `%23`")
 }
 
 /// The environment variables of the stores' own tools. All others are ignored.
@@ -85,5 +114,24 @@ mod tests {
         for url in ["s3://", "http://[::1", "azure://"] {
             assert!(expand_url(url, &["parquet"]).is_err(), "{url}");
         }
+    }
+
+    /// Nothing of a URL is ignored, and no secret of it is shown.
+    #[test]
+    fn secrets_are_neither_used_nor_shown() {
+        for (url, expected) in [
+            ("http://user:SECRET@host/x", "http://***@host/x: credentials in URLs"),
+            ("s3://SECRET@bucket/x", "s3://***@bucket/x: credentials in URLs"),
+            ("s3://id:SEC/RET@bucket/x", "s3://***@bucket/x: invalid port"),
+            ("https://host/x?sig=SECRET", "https://host/x?***: URLs with a query"),
+            ("https://host/x#1", "https://host/x#1: `#` in a name"),
+        ] {
+            for error in [expand_url(url, &[]).map(drop), super::super::create(url).map(drop)] {
+                let error = error.unwrap_err().to_string();
+                assert!(error.starts_with(expected), "{error}");
+            }
+        }
+        let container = Url::parse("abfss://box@account.dfs.core.windows.net/x").unwrap();
+        assert_eq!(ignored(&container), None);
     }
 }
