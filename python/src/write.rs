@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use arrow_schema::ArrowError;
 use arrowsmith::Error;
 use arrowsmith::json::{GrowingReader, Step};
+use arrowsmith_core::redact::redacted;
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_sink::folder::FolderOptions;
 use arrowsmith_sink::parquet::{Choice, ParquetOptions};
@@ -125,6 +126,12 @@ fn given_target(
             given.set(&name, &value)?;
         }
     }
+    if given.has_partitions_max && given.folder.partition_by.is_empty() {
+        return Err(config(py, "partitions_max needs partition_by".to_owned()));
+    }
+    if given.fsync && path.to_str().is_some_and(arrowsmith::store::is_url) {
+        return Err(config(py, "fsync is for files and folders only".to_owned()));
+    }
     let is_folder = given.is_folder || Target::is_folder(&path);
     let format = match format.or_else(|| Format::by_extension(&path)) {
         Some(format) => format,
@@ -151,7 +158,7 @@ fn unknown(path: &Path) -> String {
     format!(
         "target: cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or \
          .jsonl",
-        path.display().to_string()
+        redacted(&path.display().to_string())
     )
 }
 
@@ -161,6 +168,7 @@ struct Given {
     parquet: ParquetOptions,
     is_parquet: bool,
     folder: FolderOptions,
+    has_partitions_max: bool,
     is_folder: bool,
     append: bool,
     threads: usize,
@@ -174,9 +182,9 @@ impl Given {
             name,
             "codec" | "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes"
         );
-        self.is_folder |=
-            matches!(name, "partition_by" | "rows_per_file" | "bytes_per_file" | "partitions_max")
-                || (name == "append" && value.is_truthy()?);
+        self.has_partitions_max |= name == "partitions_max";
+        self.is_folder |= matches!(name, "partition_by" | "rows_per_file" | "bytes_per_file")
+            || (name == "append" && value.is_truthy()?);
         match name {
             "codec" => {
                 self.parquet.codec = text(name, value)?.parse().map_err(|e| raised(py, e))?;

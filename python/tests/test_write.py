@@ -134,6 +134,7 @@ def test_options_are_checked(tmp_path: Path) -> None:
         ({"partition_by": ["week(ts)"]}, arrowsmith.ConfigError, "day"),
         ({"partition_by": ["nope"]}, arrowsmith.SchemaError, "no such column"),
         ({"partition_by": 5}, TypeError, "list of str"),
+        ({"partitions_max": 5}, arrowsmith.ConfigError, "needs partition_by"),
         ({"nope": 1}, TypeError, "no such option"),
     ]
     for options, error, message in wrong:
@@ -145,6 +146,12 @@ def test_options_are_checked(tmp_path: Path) -> None:
         arrowsmith.convert_json(b'{"a":1}', tmp_path / "x.arrow", write={"codec": "zstd"})
     with pytest.raises(TypeError, match="path or URL"):
         arrowsmith.write_parquet(rows(1), 5)  # type: ignore[arg-type]
+    for url in ["http://user:SECRET@localhost/x.parquet", "s3://b/x.parquet?sig=SECRET"]:
+        with pytest.raises((OSError, arrowsmith.ConfigError)) as refused:
+            arrowsmith.write_parquet(rows(1), url)
+        assert "SECRET" not in str(refused.value)
+    with pytest.raises(arrowsmith.ConfigError, match="fsync"):
+        arrowsmith.write_parquet(rows(1), "s3://b/x.parquet", fsync=True)
     assert list(tmp_path.iterdir()) == []
 
 

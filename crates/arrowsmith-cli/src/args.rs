@@ -190,7 +190,8 @@ pub struct FolderArgs {
     pub append: bool,
 
     /// Maximum number of folders NAME=VALUE [default: 10000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "partition_by",
+        value_parser = clap::value_parser!(u32).range(1..))]
     pub partitions_max: Option<u32>,
 }
 
@@ -201,7 +202,6 @@ impl FolderArgs {
             || self.rows_per_file.is_some()
             || self.bytes_per_file.is_some()
             || self.append
-            || self.partitions_max.is_some()
     }
 }
 

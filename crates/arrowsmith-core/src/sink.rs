@@ -10,8 +10,10 @@ use arrow_array::RecordBatch;
 
 use crate::Result;
 
+mod commit;
 mod output;
 
+pub use commit::CommitLock;
 pub use output::{Output, Upload, sync_folder};
 
 /// Writes record batches.
@@ -53,8 +55,8 @@ pub trait Sink: Send {
 
 /// A place for files that become visible together.
 pub trait Folder: Send {
-    /// Whether files are there that stay, so that new ones need names of their own.
-    fn has_files(&self) -> bool;
+    /// Whether there may be other files, so that new ones need names of their own.
+    fn is_shared(&self) -> bool;
 
     /// Creates a file that stays hidden until [`Folder::commit`]. `name` is its path below the
     /// folder, with `/` between names.
@@ -67,9 +69,17 @@ pub trait Folder: Send {
     /// without this call leaves nothing.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io); then none is visible, as far as that can be undone.
+    /// [`Error::Io`](crate::Error::Io), and [`Error::Cancelled`](crate::Error::Cancelled) after a
+    /// [`Cleanup`]; then none is visible, as far as that can be undone.
     fn commit(&mut self) -> Result<()>;
+
+    /// What to call before the process ends without dropping the folder.
+    fn cleanup(&self) -> Cleanup;
 }
+
+/// Removes what is temporary of a sink, and undoes a commit that has not ended: for a signal
+/// handler that ends the process. Does nothing if the sink is finished.
+pub type Cleanup = Box<dyn FnOnce() + Send>;
 
 /// The totals of a sink.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::Result;
-use arrowsmith_core::sink::{Folder, Output, Sink};
+use arrowsmith_core::sink::{Cleanup, Folder, Output, Sink};
 
 use crate::folder::{FolderOptions, FolderSink, LocalFolder};
 use crate::ipc::{self, IpcOptions, IpcSink};
@@ -134,9 +134,9 @@ impl Target {
         path.as_os_str().to_string_lossy().ends_with(['/', MAIN_SEPARATOR]) || path.is_dir()
     }
 
-    /// Starts to write; the sink makes the files visible when it is finished. `on_temporary` is
-    /// called with what a signal handler that ends the process has to remove, if there is such a
-    /// file or folder: see [`remove_temporary`].
+    /// Starts to write; the sink makes the files visible when it is finished. `on_exit` is called
+    /// with what a signal handler that ends the process has to call, if there is something to
+    /// remove.
     ///
     /// # Errors
     /// [`Error::Io`](arrowsmith_core::Error::Io) if the place cannot be written,
@@ -145,40 +145,40 @@ impl Target {
     pub fn open(
         &self,
         schema: &SchemaRef,
-        on_temporary: impl FnOnce(&Path),
+        on_exit: impl FnOnce(Cleanup),
     ) -> Result<Box<dyn Sink + '_>> {
         let Some(options) = &self.folder else {
-            let output = self.output(on_temporary)?;
+            let output = self.output(on_exit)?;
             return self.format.sink(output, schema, None);
         };
         let workers = self.format.workers()?;
         let make = Box::new(move |output, schema: &SchemaRef| {
             self.format.sink(output, schema, workers.as_ref())
         });
-        let folder = self.files(on_temporary)?;
+        let folder = self.files()?;
+        on_exit(folder.cleanup());
         Ok(Box::new(FolderSink::new(folder, schema, options.clone(), make)?))
     }
 
-    fn output(&self, on_temporary: impl FnOnce(&Path)) -> Result<Output> {
+    fn output(&self, on_exit: impl FnOnce(Cleanup)) -> Result<Output> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
             return arrowsmith_source::store::create(url);
         }
         let output = Output::create(&self.path)?.with_fsync(self.fsync);
         if let Some(path) = output.temporary_path() {
-            on_temporary(path);
+            let path = path.to_owned();
+            on_exit(Box::new(move || drop(fs::remove_file(path))));
         }
         Ok(output)
     }
 
-    fn files(&self, on_temporary: impl FnOnce(&Path)) -> Result<Box<dyn Folder>> {
+    fn files(&self) -> Result<Box<dyn Folder>> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
             return Ok(Box::new(arrowsmith_source::store::StoreFolder::new(url, self.append)?));
         }
-        let folder = LocalFolder::new(&self.path, self.append, self.fsync)?;
-        on_temporary(folder.temporary_path());
-        Ok(Box::new(folder))
+        Ok(Box::new(LocalFolder::new(&self.path, self.append, self.fsync)?))
     }
 
     #[cfg(feature = "store")]
@@ -190,14 +190,6 @@ impl Target {
     fn url(&self) -> Option<&str> {
         let Self { .. } = self;
         None
-    }
-}
-
-/// Removes the temporary file or folder of a sink. It no longer exists if the sink is finished.
-pub fn remove_temporary(path: &Path) {
-    if fs::remove_file(path).is_err() {
-        // A failure cannot be reported; the name shows that it is temporary.
-        let _ = fs::remove_dir_all(path);
     }
 }
 
@@ -223,29 +215,19 @@ mod tests {
             let file = Target::file(&path, format.clone());
             let folder = Target::folder(&folder, format, options, false);
             for (target, written) in [(file, path), (folder, last)] {
-                let mut temporary = None;
-                let opened = target.open(&batch.schema(), |path| temporary = Some(path.to_owned()));
-                let mut sink = opened.unwrap();
-                assert!(temporary.as_ref().unwrap().exists() && !target.is_stream());
+                let mut cleanup = None;
+                let mut open =
+                    || target.open(&batch.schema(), |call| cleanup = Some(call)).unwrap();
+                assert!(!target.is_stream());
+                let mut sink = open();
                 sink.write(&batch).unwrap();
                 sink.finish().unwrap();
-                assert!(written.exists() && !temporary.unwrap().exists(), "{}", written.display());
+                cleanup.unwrap()();
+                assert!(written.exists(), "{}", written.display());
             }
         }
         assert_eq!(Format::by_extension(Path::new("x.csv")), None);
         assert!(Target::is_folder(Path::new("new/")) && Target::is_folder(outer.path()));
         assert!(!Target::is_folder(Path::new("new")));
-    }
-
-    #[test]
-    fn what_is_temporary_can_be_removed() {
-        let outer = tempfile::tempdir().unwrap();
-        let (file, folder) = (outer.path().join("file"), outer.path().join("folder"));
-        fs::write(&file, "").unwrap();
-        fs::create_dir_all(folder.join("inner")).unwrap();
-        remove_temporary(&file);
-        remove_temporary(&folder);
-        remove_temporary(&folder);
-        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
     }
 }

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::Error;
+use arrowsmith_core::redact::redacted;
 use arrowsmith_core::sink::Sink;
 use arrowsmith_sink::folder::FolderOptions;
 use arrowsmith_sink::ipc::{self, IpcOptions};
 use arrowsmith_sink::json::JsonOptions;
 use arrowsmith_sink::parquet::{self, ParquetOptions};
-use arrowsmith_sink::target::{self, Format, remove_temporary};
+use arrowsmith_sink::target::{self, Format};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
@@ -36,6 +37,10 @@ impl Target {
             None => return Err(unknown(path)),
         };
         check(&format, args)?;
+        let is_local = !is_stdout && !path.to_str().is_some_and(crate::input::is_url);
+        if args.fsync && !is_local {
+            return Err(Failure::Usage("--fsync is for files and folders only".to_owned()));
+        }
         if is_stdout && !matches!(format, Format::Json(_)) && std::io::stdout().is_terminal() {
             let message = "standard output is a terminal, and Arrow and Parquet are binary: \
                            send it to a file or a program, or say --to ndjson";
@@ -73,10 +78,7 @@ impl Target {
 
     /// Creates the file or folder.
     pub fn open(&self, schema: &SchemaRef, interrupt: &Interrupt) -> Outcome<Box<dyn Sink + '_>> {
-        let opened = self.0.open(schema, |temporary| {
-            let temporary = temporary.to_owned();
-            interrupt.at_exit(move || remove_temporary(&temporary));
-        });
+        let opened = self.0.open(schema, |cleanup| interrupt.at_exit(cleanup));
         opened.map_err(|error| match error {
             // An option does not suit the schema.
             Error::Config(message) => Failure::Usage(message),
@@ -88,7 +90,7 @@ impl Target {
 fn unknown(path: &Path) -> Failure {
     Failure::Usage(format!(
         "cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or .jsonl, or give --to",
-        path.display().to_string()
+        redacted(&path.display().to_string())
     ))
 }
 
@@ -113,6 +115,12 @@ fn check(format: &Format, args: &OutputArgs) -> Outcome {
     let mut wrong = wrong.chain(arrow_only.iter().filter(|_| !arrow));
     match wrong.find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::Usage(format!("{option} is not for {name} output"))),
+        None if args.writer == Some(Writer::Reference)
+            && args.encodings == Some(Encodings::Smallest) =>
+        {
+            let message = "--encodings smallest is not for --writer reference";
+            Err(Failure::Usage(message.to_owned()))
+        }
         None => Ok(()),
     }
 }

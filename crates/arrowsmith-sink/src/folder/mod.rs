@@ -97,7 +97,7 @@ pub struct FolderSink<'a> {
     options: FolderOptions,
     make: MakeSink<'a>,
     folder: Box<dyn Folder + 'a>,
-    /// Between `part-` and the number of a file: of this sink alone, if the folder has files.
+    /// Between `part-` and the number of a file: of this sink alone, if there may be other files.
     infix: Option<String>,
     partitioner: Partitioner,
     parts: Vec<Part>,
@@ -143,7 +143,7 @@ impl<'a> FolderSink<'a> {
         Ok(Self {
             options,
             make,
-            infix: folder.has_files().then(unique),
+            infix: folder.is_shared().then(unique),
             folder,
             partitioner,
             parts: Vec::new(),
@@ -174,19 +174,24 @@ impl<'a> FolderSink<'a> {
         let batches = std::mem::take(&mut part.waiting);
         part.waiting_rows = 0;
         self.waiting_bytes -= std::mem::take(&mut part.waiting_bytes);
-        let batch = match batches.as_slice() {
-            [] => return Ok(()),
-            [batch] => batch.clone(),
-            batches => concat_batches(self.partitioner.schema(), batches)?,
+        let batches = match batches.as_slice() {
+            [] | [_] => batches,
+            // Together they may have more text, or values in a dictionary, than one array can.
+            several => match concat_batches(self.partitioner.schema(), several) {
+                Ok(batch) => vec![batch],
+                Err(_) => batches,
+            },
         };
-        let mut start = 0;
-        while start < batch.num_rows() {
-            let rows = self.room(at).min(batch.num_rows() - start);
-            let file = self.file(at)?;
-            file.sink.write(&batch.slice(start, rows))?;
-            file.rows += rows as u64;
-            start += rows;
-            self.end_if_full(at)?;
+        for batch in batches {
+            let mut start = 0;
+            while start < batch.num_rows() {
+                let rows = self.room(at).min(batch.num_rows() - start);
+                let file = self.file(at)?;
+                file.sink.write(&batch.slice(start, rows))?;
+                file.rows += rows as u64;
+                start += rows;
+                self.end_if_full(at)?;
+            }
         }
         self.limit_held()
     }
@@ -280,10 +285,13 @@ impl Sink for FolderSink<'_> {
     }
 
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.summary.count(batch);
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
         for share in self.partitioner.split(batch)? {
             self.push(share)?;
         }
-        self.summary.count(batch);
         self.limit_waiting()
     }
 

@@ -104,9 +104,9 @@ impl Partition {
             matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
         };
         let is_name = match data_type {
-            DataType::Boolean | DataType::Decimal128(..) | DataType::Decimal256(..) => true,
+            DataType::Boolean => true,
             DataType::Dictionary(_, values) => is_text(values) || values.is_integer(),
-            other => is_text(other) || other.is_integer(),
+            other => is_text(other) || other.is_integer() || other.is_decimal(),
         };
         match self.part {
             Some(_) if !is_time => {
@@ -311,5 +311,7 @@ mod tests {
         assert!(check("x", DataType::Float64).is_err());
         assert!(check("x", DataType::Binary).is_err());
         assert!(check("x", DataType::Boolean).is_ok());
+        assert!(check("x", DataType::Decimal32(5, 2)).is_ok());
+        assert!(check("x", DataType::Decimal256(50, 2)).is_ok());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use arrow_select::take::take_record_batch;
 use arrowsmith_core::{Error, Result};
 
@@ -55,8 +55,18 @@ impl Partitioner {
         if kept.is_empty() && !levels.is_empty() {
             return Err(Error::schema("", "no column is left for the files"));
         }
+        let schema = Arc::new(schema.project(&kept)?);
+        // Readers would see one of the two.
+        let twice = levels.iter().map(|(level, _)| (level, level.name()));
+        if let Some((level, name)) =
+            twice.into_iter().find(|(_, name)| schema.index_of(name).is_ok())
+        {
+            let message =
+                format!("is a column of the files and the name of the folders by {level}");
+            return Err(Error::schema(name, message));
+        }
         Ok(Self {
-            schema: Arc::new(Schema::clone(schema).project(&kept)?),
+            schema,
             levels,
             kept,
             converter: RowConverter::new(fields)?,

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith_core::sink::{Folder, Output, Upload};
+use arrowsmith_core::sink::{Cleanup, CommitLock, Folder, Output, Upload};
 use arrowsmith_core::{Error, Result};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -47,7 +47,8 @@ pub struct StoreFolder {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     name: String,
-    has_files: bool,
+    append: bool,
+    lock: CommitLock,
     sent: Arc<Sent>,
 }
 
@@ -77,23 +78,30 @@ impl StoreFolder {
         append: bool,
     ) -> Result<Self> {
         let failed = |error| Error::io(name, error);
-        let first = runtime().and_then(|runtime| {
-            let mut list = store.list(Some(&prefix));
-            runtime.block_on(list.try_next()).map_err(told)
-        });
-        let has_files = first.map_err(failed)?.is_some();
-        if has_files && !append {
+        let short = name.trim_end_matches('/').to_owned();
+        let lock = CommitLock::default();
+        let folder = Self { store, prefix, name: short, append, lock, sent: Arc::default() };
+        let has_files = runtime().and_then(|runtime| runtime.block_on(folder.has_files()));
+        if has_files.map_err(failed)? && !append {
             let message = "there are objects; with append, others are added to them";
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, message)));
         }
-        let name = name.trim_end_matches('/').to_owned();
-        Ok(Self { store, prefix, name, has_files, sent: Arc::default() })
+        Ok(folder)
+    }
+
+    async fn has_files(&self) -> io::Result<bool> {
+        let first = self.store.list(Some(&self.prefix)).try_next().await;
+        Ok(first.map_err(told)?.is_some())
     }
 
     /// Makes the objects visible; if one fails, deletes those that are.
     async fn complete(&self, mut sent: Vec<(Path, Box<dyn MultipartUpload>)>) -> io::Result<()> {
         for at in 0..sent.len() {
-            let Err(error) = sent[at].1.complete().await else { continue };
+            let done = match self.lock.is_stopped() {
+                true => Err(io::ErrorKind::Interrupted.into()),
+                false => sent[at].1.complete().await.map(drop).map_err(told),
+            };
+            let Err(error) = done else { continue };
             for (path, _) in &sent[..at] {
                 // The first failure is reported.
                 let _ = self.store.delete(path).await;
@@ -101,7 +109,7 @@ impl StoreFolder {
             for (_, upload) in &mut sent[at..] {
                 let _ = upload.abort().await;
             }
-            return Err(told(error));
+            return Err(error);
         }
         Ok(())
     }
@@ -112,8 +120,9 @@ impl StoreFolder {
 }
 
 impl Folder for StoreFolder {
-    fn has_files(&self) -> bool {
-        self.has_files
+    /// Always: a store replaces an object of the same name without an error.
+    fn is_shared(&self) -> bool {
+        true
     }
 
     fn create(&mut self, name: &str) -> Result<Output> {
@@ -126,9 +135,24 @@ impl Folder for StoreFolder {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let sent = self.take();
-        let done = runtime().and_then(|runtime| runtime.block_on(self.complete(sent)));
-        done.map_err(|error| Error::io(&self.name, error))
+        let lock = self.lock.clone();
+        let _held = lock.hold();
+        let done = runtime().and_then(|runtime| {
+            if !self.append && runtime.block_on(self.has_files())? {
+                let message = "another process has written objects meanwhile";
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+            }
+            runtime.block_on(self.complete(self.take()))
+        });
+        done.map_err(|error| match lock.is_stopped() {
+            true => Error::Cancelled,
+            false => Error::io(&self.name, error),
+        })
+    }
+
+    fn cleanup(&self) -> Cleanup {
+        let lock = self.lock.clone();
+        Box::new(move || lock.stop())
     }
 }
 
@@ -321,7 +345,7 @@ mod tests {
         let error = open(false).err().unwrap().to_string();
         assert!(error.contains("memory:table/: there are objects"), "{error}");
         let mut more = open(true).unwrap();
-        assert!(more.has_files());
+        assert!(more.is_shared());
         more.create("part-2").unwrap().commit().unwrap();
         drop(more);
         assert_eq!(names(&store).len(), 2, "not committed");
