@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`JsonSink`]: arrow-json's line writer as a sink.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use arrow_cast::cast;
 use arrow_json::writer::LineDelimited;
 use arrow_json::{Writer, WriterBuilder};
 use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
@@ -41,18 +42,21 @@ impl JsonSink {
     /// Starts the file.
     ///
     /// # Errors
-    /// [`Error::Arrow`] for a type that JSON does not have.
+    /// [`Error::Schema`] for a type that JSON does not have, and for two fields of one name in a
+    /// record: readers would take one of them.
     pub fn new(output: Output, schema: &Schema, options: &JsonOptions) -> Result<Self> {
         let builder = WriterBuilder::new()
             .with_explicit_nulls(options.nulls)
             .with_encoder_factory(Arc::new(RawJson));
         // A type that cannot be written is reported before the first byte.
+        names_are_distinct("", schema.fields())?;
         let schema = Schema::new(schema.fields().iter().map(written).collect::<Vec<_>>());
         for field in schema.fields() {
             let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
             let column = new_null_array(field.data_type(), 1);
             let batch = RecordBatch::try_new(schema.into(), vec![column])?;
-            builder.clone().build::<_, LineDelimited>(io::sink()).write(&batch)?;
+            let written = builder.clone().build::<_, LineDelimited>(io::sink()).write(&batch);
+            written.map_err(|error| Error::schema(field.name(), error.to_string()))?;
         }
         let writer = builder.build(output);
         Ok(Self { schema: Arc::new(schema), writer, summary: SinkSummary::default() })
@@ -84,6 +88,35 @@ impl Sink for JsonSink {
         let bytes = self.writer.into_inner().commit()?;
         Ok(SinkSummary { bytes, ..self.summary })
     }
+}
+
+/// Checks the names of a record's fields, and of those of records inside.
+fn names_are_distinct(path: &str, fields: &Fields) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for field in fields {
+        let path = if path.is_empty() { field.name() } else { &format!("{path}.{}", field.name()) };
+        if !seen.insert(field.name()) {
+            return Err(Error::schema(path, "JSON has no two fields of one name in a record"));
+        }
+        let mut data_type = field.data_type();
+        // Lists and dictionaries add no names.
+        loop {
+            use DataType as T;
+            data_type = match data_type {
+                T::List(item)
+                | T::LargeList(item)
+                | T::ListView(item)
+                | T::LargeListView(item)
+                | T::FixedSizeList(item, _)
+                | T::Map(item, _)
+                | T::RunEndEncoded(_, item) => item.data_type(),
+                T::Dictionary(_, values) => values,
+                T::Struct(fields) => break names_are_distinct(path, fields)?,
+                _ => break,
+            };
+        }
+    }
+    Ok(())
 }
 
 /// The field as it is written: `+00:00` for every time zone in it (the same instants, which need no

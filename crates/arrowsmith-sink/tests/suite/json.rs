@@ -176,3 +176,26 @@ fn what_is_called_json_and_is_none_is_a_string() {
         "{\"a\":{\"b\": 1}}\n{\"a\":\"1}\\n{\\\"x\\\":2\"}\n{\"a\":\"\"}\n{\"a\":null}\n"
     );
 }
+
+#[test]
+fn records_have_each_name_once() {
+    let number = |name: &str| Field::new(name, DataType::Int64, true);
+    let inner = |names: [&str; 2]| DataType::Struct(names.map(number).to_vec().into());
+    let list = |item| DataType::List(Arc::new(Field::new_list_field(item, true)));
+    for (second, expected) in [
+        (number("a"), Some("field a: JSON has no two fields")),
+        (Field::new("b", inner(["x", "x"]), true), Some("field b.x: JSON has no two fields")),
+        (Field::new("b", list(inner(["x", "x"])), true), Some("field b.x: JSON has")),
+        (Field::new("b", list(inner(["x", "a"])), true), None),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let output = Output::create(folder.path().join("x")).unwrap();
+        let schema = Schema::new(vec![number("a"), second]);
+        let error = JsonSink::new(output, &schema, &JsonOptions::default()).err();
+        let error = error.map(|error| error.to_string());
+        match expected {
+            Some(expected) => assert!(error.as_ref().unwrap().contains(expected), "{error:?}"),
+            None => assert_eq!(error, None),
+        }
+    }
+}
