@@ -4,17 +4,18 @@
 
 mod csv;
 mod parquet;
-mod stream;
 mod tables;
 mod target;
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrowsmith::json::{self, GrowingReader, ReaderBuilder, Step};
 use arrowsmith::options::LateKeys;
-use arrowsmith::{Chain, Engine, JsonReadOptions, OnError};
+use arrowsmith::{Chain, DataFile, Engine, Input, JsonReadOptions, OnError};
 use arrowsmith_core::sink::SinkSummary;
 
 pub use self::target::Target;
@@ -29,7 +30,9 @@ use crate::size::{counted, display, grouped, per_second};
 pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let started = Instant::now();
     let target = args.output.as_deref().map(|path| Target::new(path, &args.out)).transpose()?;
-    if args.output.is_some() && args.output == args.rejects {
+    if let (Some(output), Some(rejects)) = (&args.output, &args.rejects)
+        && place(output) == place(rejects)
+    {
         return Err(Failure::Usage("the output and the rejects need different files".to_owned()));
     }
     if let Some(other) = input::other(&args.input, args.read.format)? {
@@ -45,6 +48,10 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let only_explain = args.explain || target.is_none();
     let options = args.read.json()?;
     let target = target.map(|target| target.with_threads(options.threads));
+    if args.rejects.is_some() && options.on_error == OnError::Fail {
+        let message = "--rejects needs --on-error skip or --on-error null";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let drops_keys =
         options.schema.is_none() && options.columns.is_none() && options.rescued_column.is_none();
@@ -53,6 +60,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     let adds = options.late_keys == LateKeys::Add;
     let builder = builder(options, engine.clone(), interrupt, &rejects);
     let inputs = input::files(&args.input, json::EXTENSIONS)?;
+    if let Some(rejects) = &args.rejects {
+        not_an_input(rejects, &inputs)?;
+    }
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&builder.explain(inputs)?.to_string());
     };
@@ -86,6 +96,32 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Where a path leads, whether there is a file or not: equal for equal files.
+fn place(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+        match (folder, path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        }
+    })
+}
+
+/// Refuses to write rejects over an input, which is not read yet.
+fn not_an_input(rejects: &Path, inputs: &[DataFile]) -> Outcome {
+    let rejects = place(rejects);
+    let same =
+        |file: &&DataFile| matches!(&file.input, Input::Path(path) if place(path) == rejects);
+    match inputs.iter().find(same) {
+        Some(file) => {
+            let name = file.input.name().unwrap_or_default();
+            Err(Failure::Usage(format!("--rejects would replace the input {name}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes to standard output.

@@ -1,32 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CSV with a header, by arrow-csv: records in bounded memory, errors with the name of the file.
 
-use std::io::{self, BufRead, Read};
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, Cursor, Read};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrowsmith::Error;
+use arrowsmith::{Error, Result};
 
-use crate::failure::{Failure, Outcome};
+/// Maximum number of rows of a batch.
+const BATCH_ROWS_MAX: usize = 8192;
 
-/// Rows of a batch.
-const BATCH_ROWS: usize = 8192;
+/// Maximum number of values of a batch of several rows: the decoder allocates for all of them.
+const BATCH_VALUES_MAX: usize = 1 << 20;
+
+/// Maximum size of a header, in bytes.
+const HEADER_BYTES_MAX: usize = 1 << 20;
 
 /// The schema of the first `records` records after the header, or of all; and what of the text was
 /// read for it, at most about `most` bytes.
+///
+/// # Errors
+/// [`Error::Io`] for a text that is not CSV, for one without a header or with more than
+/// `fields_max` names in it, and if `most` bytes are not enough.
 pub fn infer(
     reader: &mut dyn BufRead,
+    name: Option<&str>,
     delimiter: u8,
     records: Option<usize>,
     most: usize,
-) -> Result<(Schema, Vec<u8>), ArrowError> {
+    fields_max: usize,
+) -> Result<(Schema, Vec<u8>)> {
     let format = Format::default().with_header(true).with_delimiter(delimiter);
+    // First the header alone: memory is taken for as many columns as it has.
+    let mut start = Start { reader, read: Vec::new(), most: HEADER_BYTES_MAX.min(most) };
+    let (header, _) = format.infer_schema(&mut start, Some(0)).map_err(|e| named(e, name))?;
+    check(&header, fields_max).map_err(|reason| invalid(name, &reason))?;
+    let Start { reader, read, .. } = start;
     let mut start = Start { reader, read: Vec::new(), most };
-    let (schema, _) = format.infer_schema(&mut start, records)?;
-    Ok((schema, start.read))
+    let mut again = Cursor::new(&read).chain(&mut start);
+    let (schema, _) = format.infer_schema(&mut again, records).map_err(|e| named(e, name))?;
+    Ok((schema, [read, start.read].concat()))
 }
 
 /// Keeps what is read.
@@ -51,18 +68,34 @@ impl Read for Start<'_> {
     }
 }
 
+/// Checks the names of a header, or of a schema.
+fn check(schema: &Schema, fields_max: usize) -> Result<(), String> {
+    let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+    if names.is_empty() {
+        return Err("there is no header".to_owned());
+    }
+    if names.len() > fields_max {
+        return Err(format!("more than {fields_max} columns (--fields-max)"));
+    }
+    let mut seen = BTreeSet::new();
+    match names.into_iter().find(|name| !seen.insert(*name)) {
+        Some(name) => Err(format!("two columns are named {name:?}")),
+        None => Ok(()),
+    }
+}
+
 /// The error of a file.
-pub fn named(error: ArrowError, name: Option<&str>) -> Failure {
+fn named(error: ArrowError, name: Option<&str>) -> Error {
     let text = error.to_string();
-    let text =
-        text.strip_prefix("Csv error: ").or(text.strip_prefix("Parser error: ").or(Some(&text)));
-    invalid(name, text.unwrap_or_default())
+    let starts = ["Csv error: ", "Parser error: ", "Invalid argument error: "];
+    let text = starts.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
+    invalid(name, text)
 }
 
 /// The error for what is in a file.
-pub fn invalid(name: Option<&str>, reason: &str) -> Failure {
+fn invalid(name: Option<&str>, reason: &str) -> Error {
     let error = io::Error::new(io::ErrorKind::InvalidData, reason);
-    Failure::Work(Error::io(name.unwrap_or_default(), error))
+    Error::io(name.unwrap_or_default(), error)
 }
 
 /// The batches of a text.
@@ -79,19 +112,25 @@ pub struct Csv {
 
 impl Csv {
     /// Reads a text whose header has the names of the schema; some of the columns, or all.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if two columns have the same name, or there are more than `fields_max`.
     pub fn new(
         name: Option<Arc<str>>,
         reader: Box<dyn BufRead>,
         schema: &SchemaRef,
         columns: Option<&[usize]>,
         delimiter: u8,
-        record_bytes_max: usize,
-    ) -> Self {
+        limits: (usize, usize),
+    ) -> Result<Self> {
+        let (record_bytes_max, fields_max) = limits;
+        check(schema, fields_max).map_err(|reason| invalid(name.as_deref(), &reason))?;
+        let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / schema.fields().len()).max(1);
         let builder = ReaderBuilder::new(Arc::clone(schema))
             .with_header(true)
             .with_header_validation(true)
             .with_delimiter(delimiter)
-            .with_batch_size(BATCH_ROWS);
+            .with_batch_size(rows);
         let (builder, schema) = match columns {
             None => (builder, Arc::clone(schema)),
             Some(columns) => {
@@ -101,14 +140,15 @@ impl Csv {
             }
         };
         let decoder = builder.build_decoder();
-        Self { name, reader, decoder, schema, pending: 0, record_bytes_max, is_done: false }
+        Ok(Self { name, reader, decoder, schema, pending: 0, record_bytes_max, is_done: false })
     }
 
+    /// The schema of the batches.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
 
-    fn batch(&mut self) -> Outcome<Option<RecordBatch>> {
+    fn batch(&mut self) -> Result<Option<RecordBatch>> {
         let name = self.name.clone();
         let name = name.as_deref();
         loop {
@@ -116,24 +156,39 @@ impl Csv {
             let buffer = buffer.map_err(|error| Error::io(name.unwrap_or_default(), error))?;
             // A piece at a time, so that a record without an end is noticed.
             let piece = buffer.get(..64 << 10).unwrap_or(buffer);
+            if piece.is_empty() {
+                end(&mut self.decoder).map_err(|error| named(error, name))?;
+                return self.decoder.flush().map_err(|error| named(error, name));
+            }
             let before = self.decoder.capacity();
             let read = self.decoder.decode(piece).map_err(|error| named(error, name))?;
-            let is_end = piece.is_empty();
             self.reader.consume(read);
             self.pending = if self.decoder.capacity() < before { 0 } else { self.pending + read };
             if self.pending > self.record_bytes_max {
                 let most = self.record_bytes_max;
                 return Err(invalid(name, &format!("a record is longer than {most} bytes")));
             }
-            if is_end || self.decoder.capacity() == 0 {
+            if self.decoder.capacity() == 0 {
                 return self.decoder.flush().map_err(|error| named(error, name));
             }
         }
     }
 }
 
+/// Ends the last record, by a line end if it has none: one that is still open after that ends
+/// inside of quotes.
+fn end(decoder: &mut Decoder) -> Result<(), ArrowError> {
+    decoder.decode(b"\n")?;
+    let before = decoder.capacity();
+    // A header ends here with an error, too: its last name has the line end.
+    match decoder.decode(b"") {
+        Ok(_) if decoder.capacity() == before => Ok(()),
+        _ => Err(ArrowError::CsvError("a quoted value does not end".to_owned())),
+    }
+}
+
 impl Iterator for Csv {
-    type Item = Outcome<RecordBatch>;
+    type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.is_done {
@@ -151,10 +206,18 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &'static str, most: usize) -> Outcome<Vec<RecordBatch>> {
-        let (schema, start) = infer(&mut text.as_bytes(), b',', None, usize::MAX).unwrap();
+    const FIELDS_MAX: usize = 1000;
+
+    fn inferred(text: &str, records: Option<usize>, most: usize) -> Result<(Schema, Vec<u8>)> {
+        infer(&mut text.as_bytes(), None, b',', records, most, FIELDS_MAX)
+    }
+
+    fn read(text: &str, most: usize) -> Result<Vec<RecordBatch>> {
+        let (schema, start) = inferred(text, None, usize::MAX)?;
         assert_eq!(start, text.as_bytes());
-        Csv::new(None, Box::new(text.as_bytes()), &Arc::new(schema), None, b',', most).collect()
+        let reader = Box::new(Cursor::new(start));
+        let limits = (most, FIELDS_MAX);
+        Csv::new(None, reader, &Arc::new(schema), None, b',', limits)?.collect()
     }
 
     #[test]
@@ -169,18 +232,55 @@ mod tests {
 
     #[test]
     fn a_record_without_an_end_is_noticed() {
-        let text: &'static str =
-            Box::leak(format!("a\n\"{}", "x".repeat(300_000)).into_boxed_str());
-        assert!(read(text, 100_000).is_err());
+        let error = read(&format!("a\n\"{}", "x".repeat(300_000)), 100_000).unwrap_err();
+        assert!(error.to_string().contains("longer than 100000 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_quoted_value_has_to_end() {
+        for (text, expected) in [
+            ("a,b\n1,x", Some(1)),
+            ("a,b\n1,\"x\"", Some(1)),
+            ("a,b\n1,\"x\n\"\r\n\r\n", Some(1)),
+            ("a,b\n1,x\"y", Some(1)),
+            ("a,b\n1,\"x\"\"", None),
+            ("a,b\n1,\"x", None),
+            ("a,b\n1,\"x\n2,y\n3,z\n", None),
+            ("a,b", Some(0)),
+        ] {
+            let rows = read(text, 1000).map(|read| read.iter().map(RecordBatch::num_rows).sum());
+            assert_eq!(rows.ok(), expected, "{text:?}");
+        }
+    }
+
+    /// A decoder allocates for all values of a batch.
+    #[test]
+    fn a_header_is_checked() {
+        let wide = |columns: usize| {
+            let names: Vec<String> = (0..columns).map(|n| n.to_string()).collect();
+            format!("{}\n{}\n", names.join(","), ",".repeat(columns - 1))
+        };
+        assert_eq!(read(&wide(FIELDS_MAX), 10_000).unwrap()[0].num_rows(), 1);
+        for (text, expected) in [
+            ("", "there is no header"),
+            ("\n\n", "there is no header"),
+            ("a,b,a\n1,2,3\n", "two columns are named \"a\""),
+            ("a,,\n1,2,3\n", "two columns are named \"\""),
+            (&wide(FIELDS_MAX + 1), "more than 1000 columns"),
+            (&"a".repeat(2 << 20), "more than 1048576 bytes"),
+        ] {
+            let error = read(text, 10_000).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]
     fn inference_reads_what_it_needs_and_no_more_than_it_may() {
         let text = "a,b\n1,\"x\ny\"\n".to_owned() + &"2,z\n".repeat(100_000);
-        let (schema, start) = infer(&mut text.as_bytes(), b',', Some(1), 1 << 20).unwrap();
+        let (schema, start) = inferred(&text, Some(1), 1 << 20).unwrap();
         assert_eq!(schema.field(0).data_type(), &DataType::Int64);
         assert!(text.as_bytes().starts_with(&start) && start.len() < 100_000);
-        let error = infer(&mut text.as_bytes(), b',', None, 1000).unwrap_err().to_string();
+        let error = inferred(&text, None, 1000).unwrap_err().to_string();
         assert!(error.contains("give --schema"), "{error}");
     }
 }

@@ -3,8 +3,10 @@
 //! Flight server, which checks them, Arrow streams and CSV. Few options apply to these: all others
 //! are errors.
 
-use std::io::{self, BufRead, BufReader, Cursor};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,10 +17,10 @@ use arrowsmith::options::InferRecords;
 use arrowsmith::{Error, Input, JsonReadOptions};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_flight::dataset::{FileAccess, Format, Read, Snapshot};
+use arrowsmith_flight::ipc::{Bounds, CONTINUATION, StreamReader};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes};
 
 use super::csv::{self, Csv};
-use super::stream::Messages;
 use super::target::Target;
 use super::{print, summary_text};
 use crate::args::ConvertArgs;
@@ -29,8 +31,18 @@ use crate::progress::Progress;
 
 /// Options of reading that apply to each.
 const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
-const CSV_OPTIONS: [&str; 8] =
-    ["format", "compression", "schema", "columns", "limit", "skip", "threads", "infer_records"];
+const CSV_OPTIONS: [&str; 10] = [
+    "format",
+    "compression",
+    "schema",
+    "columns",
+    "limit",
+    "skip",
+    "threads",
+    "infer_records",
+    "record_bytes_max",
+    "fields_max",
+];
 
 /// Bytes of text that a schema of CSV is inferred from, unless all of it is.
 const HEAD_BYTES_MAX: usize = 64 << 20;
@@ -110,7 +122,7 @@ fn write(
 fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -> Outcome<Table> {
     let inputs = &args.input.inputs;
     if let [one] = inputs.as_slice()
-        && let Some(mut messages) = Messages::open(one)?
+        && let Some(stream) = stream(one)?
     {
         let given =
             [("--where", options.filter.is_some()), ("--columns", options.columns.is_some())];
@@ -118,9 +130,18 @@ fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -
             let message = format!("{flag} is for Arrow files, not for Arrow streams");
             return Err(Failure::Usage(message));
         }
-        let schema = messages.schema()?;
-        let bytes = messages.bytes_read();
-        return Ok(Table { schema, batches: Box::new(messages), bytes });
+        return Ok(Table {
+            schema: stream.schema(),
+            bytes: stream.bytes_read(),
+            batches: Box::new(stream.map(|batch| Ok(batch?))),
+        });
+    }
+    if let Some(name) = inputs.iter().find(|name| name.as_str() == "-" || input::is_url(name)) {
+        let message = match input::is_url(name) {
+            true => "Arrow is read from local files and standard input, not from URLs",
+            false => "an Arrow stream (-) is read alone, without other inputs",
+        };
+        return Err(Failure::Usage(message.to_owned()));
     }
     let paths: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
     let snapshot = Snapshot::open(&paths, Format::Ipc, None, FileAccess::Read);
@@ -143,6 +164,27 @@ fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -
     })
 }
 
+/// The stream on standard input or of a file; `None` if the file is not one.
+fn stream(name: &str) -> Outcome<Option<StreamReader>> {
+    let reader: Box<dyn io::Read> = if name == "-" {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        if !Path::new(name).is_file() {
+            return Ok(None);
+        }
+        let failed = |error| Error::io(name, error);
+        let mut file = File::open(name).map_err(failed)?;
+        let mut start = Vec::new();
+        let read = file.by_ref().take(CONTINUATION.len() as u64).read_to_end(&mut start);
+        read.map_err(failed)?;
+        if start != CONTINUATION {
+            return Ok(None);
+        }
+        Box::new(BufReader::with_capacity(1 << 20, Cursor::new(start).chain(file)))
+    };
+    Ok(Some(StreamReader::new(name, reader, Bounds::default())?))
+}
+
 /// CSV with a header. The schema is given, or inferred from the first input.
 fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
     let files = input::files(&args.input, input::CSV_EXTENSIONS)?;
@@ -159,8 +201,9 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
                 InferRecords::All => (None, usize::MAX),
                 InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
             };
-            let inferred = csv::infer(&mut reader, delimiter, records, most);
-            let (schema, read) = inferred.map_err(|error| csv::named(error, name.as_deref()))?;
+            let (name, fields_max) = (name.as_deref(), options.fields_max);
+            let inferred = csv::infer(&mut reader, name, delimiter, records, most, fields_max);
+            let (schema, read) = inferred?;
             start = read;
             Arc::new(schema)
         }
@@ -170,27 +213,31 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
         Some(names) => Some(places(&schema, names)?),
         None => None,
     };
-    let limit = options.record_bytes_max;
-    let again: Box<dyn BufRead> = Box::new(io::Read::chain(Cursor::new(start), reader));
-    let first = Csv::new(name, again, &schema, columns.as_deref(), delimiter, limit);
+    let limits = (options.record_bytes_max, options.fields_max);
+    let again: Box<dyn BufRead> = Box::new(Cursor::new(start).chain(reader));
+    let first = Csv::new(name, again, &schema, columns.as_deref(), delimiter, limits)?;
     let output = first.schema();
     let options = options.clone();
-    let others = inputs.flat_map(move |input| {
-        let name = input.name();
-        let opened = opened(input, &options);
-        let batches: Box<dyn Iterator<Item = Outcome<RecordBatch>>> = match opened {
-            Err(error) => Box::new(std::iter::once(Err(error))),
-            Ok(reader) => {
-                Box::new(Csv::new(name, reader, &schema, columns.as_deref(), delimiter, limit))
-            }
-        };
-        batches
+    let mut others = inputs.map(move |input| {
+        let (name, reader) = (input.name(), opened(input, &options)?);
+        Ok(Csv::new(name, reader, &schema, columns.as_deref(), delimiter, limits)?)
     });
-    Ok(Table {
-        schema: output,
-        batches: Box::new(first.chain(others)),
-        bytes: Arc::new(bytes.into()),
-    })
+    let mut current = Some(first);
+    let batches = std::iter::from_fn(move || {
+        loop {
+            match current.as_mut()?.next() {
+                Some(batch) => return Some(batch.map_err(Failure::Work)),
+                None => match others.next()? {
+                    Ok(next) => current = Some(next),
+                    Err(error) => {
+                        current = None;
+                        return Some(Err(error));
+                    }
+                },
+            }
+        }
+    });
+    Ok(Table { schema: output, batches: Box::new(batches), bytes: Arc::new(bytes.into()) })
 }
 
 /// A reader of the decompressed text.
@@ -212,7 +259,11 @@ impl AsRef<[u8]> for Shared {
 
 /// The positions of columns, by name.
 fn places(schema: &Schema, names: &[String]) -> Outcome<Vec<usize>> {
+    let mut seen = BTreeSet::new();
     let place = |name: &String| {
+        if !seen.insert(name.clone()) {
+            return Err(Failure::Usage(format!("column {name:?} is named twice")));
+        }
         let found = schema.fields().iter().position(|field: &Arc<Field>| field.name() == name);
         found.ok_or_else(|| Failure::Usage(format!("there is no column {name:?}")))
     };

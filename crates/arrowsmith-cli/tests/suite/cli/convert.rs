@@ -369,9 +369,16 @@ fn arrow_files_and_streams_are_inputs() {
             assert_eq!(ran.status, i32::from(!ends), "{name} {length}: {}", ran.text());
         }
     }
-    let ran = folder.run(&["convert", "l.arrow", "-o", "x.parquet", "--on-error", "skip"]);
-    ran.assert_status(2);
-    assert!(ran.stderr.contains("--on-error is not for Arrow input"), "{}", ran.stderr);
+    for (args, expected) in [
+        (&["l.arrow", "--on-error", "skip"][..], "--on-error is not for Arrow input"),
+        (&["l.arrow", "-", "--format", "arrow"], "an Arrow stream (-) is read alone"),
+        (&["http://a:SECRET@h/l.arrow"], "from local files and standard input"),
+    ] {
+        let ran = folder.run(&[&["convert", "-o", "x.parquet"], args].concat());
+        ran.assert_status(2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("SECRET"), "{}", ran.stderr);
+    }
     let ran = folder.run(&["convert", "l.arrow", "l.jsonl", "-o", "x.parquet"]);
     ran.assert_status(2);
 }
@@ -393,12 +400,56 @@ fn comma_separated_values_are_inputs() {
         ("id,name\n1,x\n2\n", "line 3"),
         ("id,name\nx,y\n", "'x' as type 'Int8'"),
         ("id,other\n1,x\n", "header"),
+        ("id,name\n1,\"x\n2,y\n", "a quoted value does not end"),
+        ("", "no header row"),
     ] {
         folder.write("bad.csv", text);
         let ran = folder.run(&[&["convert", "bad.csv", "-o", "x.arrow"], &schema[..]].concat());
         assert_eq!(ran.status, 1, "{}", ran.text());
         assert!(ran.stderr.contains(message) && ran.stderr.contains("bad.csv"), "{}", ran.stderr);
     }
+    folder.write("bad.csv", "id,id\n1,2\n");
+    let ran = folder.run(&["convert", "bad.csv", "-o", "x.arrow"]);
+    assert_eq!(ran.stderr, "error: bad.csv: two columns are named \"id\"\n");
+    let ran = folder.run(&["convert", "a.csv", "-o", "x.arrow", "--record-bytes-max", "10"]);
+    assert_eq!(ran.stderr, "error: a.csv: a record is longer than 10 bytes\n");
     let ran = folder.run(&["convert", "a.csv", "b.tsv", "-o", "x.arrow"]);
     ran.assert_status(2);
+}
+
+/// What an option would destroy, or would have no effect on, is refused by name.
+#[test]
+fn options_without_meaning_are_refused() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"a\":1}\n");
+    let url = "http://user:SECRET@127.0.0.1:1/x";
+    for (args, expected) in [
+        (
+            &["-o", "x.arrow", "--rejects", "./in.jsonl", "--on-error", "skip"][..],
+            "the input in.jsonl",
+        ),
+        (&["-o", "x.arrow", "--rejects", "./x.arrow", "--on-error", "skip"], "different files"),
+        (&["-o", "x.arrow", "--rejects", "bad.jsonl"], "--rejects needs --on-error"),
+        (&["-o", "-", "--fsync"], "--fsync is for files"),
+        (&["-o", "x/", "--partitions-max", "3"], "--partition-by"),
+        (&["-o", "x.parquet", "--writer", "reference", "--encodings", "smallest"], "--encodings"),
+        (&["-o", "http://user:SECRET@127.0.0.1:1/x"], "the name \"http://***@127.0.0.1:1/x\""),
+        (&["-o", "x.arrow", url], ""),
+    ] {
+        let ran = folder.run(&[&["convert", "in.jsonl"], args].concat());
+        assert_ne!(ran.status, 0, "{}", ran.text());
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("SECRET"), "{}", ran.stderr);
+        assert_eq!(folder.names(), ["in.jsonl"]);
+    }
+    assert_eq!(folder.read("in.jsonl"), b"{\"a\":1}\n");
+    for args in [
+        ["generate", "trip", "--connect", "http://user:SECRET@127.0.0.1:1/?token=SECRET"],
+        ["fetch", "grpc://user:SECRET@127.0.0.1:1/rides", "-o", "x.arrow"],
+        ["serve", url, "--listen", "127.0.0.1:0"],
+    ] {
+        let ran = folder.run(&args);
+        assert_ne!(ran.status, 0, "{}", ran.text());
+        assert!(!ran.stderr.contains("SECRET"), "{}", ran.stderr);
+    }
 }

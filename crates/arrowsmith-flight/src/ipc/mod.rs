@@ -6,6 +6,10 @@
 //! fail, which ends the process. So every number of a header is checked against the bytes of the
 //! message ([`check`]). If the decoder panics all the same, only the stream ends ([`batches`]).
 
+mod stream;
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
@@ -18,6 +22,8 @@ use arrow_ipc::{CompressionType, MessageHeader, root_as_message};
 use arrow_schema::DataType;
 use arrowsmith_core::memory::Refused;
 use futures_util::stream::{BoxStream, StreamExt};
+
+pub use self::stream::{CONTINUATION, StreamReader};
 
 /// Maximum number of fields of a schema, nested ones included.
 const FIELDS_MAX: usize = 100_000;
@@ -367,6 +373,3 @@ pub(crate) fn caught<T>(
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(arrow_schema::ArrowError::IpcError(said(panic))))
 }
-
-#[cfg(test)]
-mod tests;
