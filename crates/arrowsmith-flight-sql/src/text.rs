@@ -2,6 +2,8 @@
 //! The text of statements and of errors: question marks as DataFusion reads them, faults as a
 //! person does.
 
+use std::borrow::Cow;
+
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
 use tonic::Status;
@@ -95,11 +97,24 @@ fn told(error: &DataFusionError) -> Status {
 }
 
 /// A reason without the insides of a program: some errors print their trees.
-fn plain(what: &str) -> &str {
-    let Some(inside) = what.find(" { ") else { return what };
+fn plain(what: &str) -> Cow<'_, str> {
+    if let Some(reason) = unsuitable(what) {
+        return Cow::Owned(reason);
+    }
+    let Some(inside) = what.find(" { ") else { return Cow::Borrowed(what) };
     let before = what.get(..inside).unwrap_or_default();
     let end = before.rfind(": ").or_else(|| before.rfind(' ')).unwrap_or(inside);
-    before.get(..end).unwrap_or(before)
+    Cow::Borrowed(before.get(..end).unwrap_or(before))
+}
+
+/// The reason of a function whose signatures all failed: the planner lists each, as an error inside
+/// an internal error.
+fn unsuitable(what: &str) -> Option<String> {
+    let (function, errors) = what.split_once(" failed to match any signature, errors: ")?;
+    let (_, function) = function.split_once("Function ")?;
+    let (_, found) = errors.split_once("(DataType: ")?;
+    let (found, _) = found.split_once(").")?;
+    Some(format!("function {function} takes no argument of type {found}: cast it"))
 }
 
 fn is_io(error: &DataFusionError) -> bool {
@@ -118,6 +133,23 @@ fn unreadable(error: &DataFusionError) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_are_those_of_the_statement() {
+        for (what, expected) in [
+            (
+                "Internal error: Function 'median' failed to match any signature, errors: Error \
+                 during planning: Function 'median' requires Decimal, but received String \
+                 (DataType: Utf8).,Error during planning: Function 'median' requires Float, but \
+                 received String (DataType: Utf8).",
+                "function 'median' takes no argument of type Utf8: cast it",
+            ),
+            ("Cannot plan: Tree { a: 1 }", "Cannot plan"),
+            ("No field named b.", "No field named b."),
+        ] {
+            assert_eq!(plain(what), expected);
+        }
+    }
 
     #[test]
     fn question_marks_are_numbered() {
