@@ -42,7 +42,7 @@ pub fn tickets(data: &[u8]) {
 }
 
 /// Maximum bytes of decoded messages: far below the memory of a target.
-const DECODED_BYTES_MAX: u64 = 16 << 20;
+pub(crate) const DECODED_BYTES_MAX: u64 = 16 << 20;
 
 /// Any bytes as the Arrow messages of a call: a byte for the limits, then for each message the
 /// lengths of its header and of its body, two bytes each, then both.
@@ -63,7 +63,7 @@ pub fn messages(data: &[u8]) {
 }
 
 /// Silences panics of the decoder, which the service catches: there are thousands.
-fn quiet() {
+pub(crate) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let say = std::panic::take_hook();

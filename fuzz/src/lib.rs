@@ -4,6 +4,7 @@
 #![deny(unsafe_code)]
 
 pub mod budget;
+pub mod convert;
 pub mod flight;
 pub mod gpu;
 pub mod graph;
@@ -77,6 +78,10 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("flight_tickets", flight::tickets),
     ("flight_sql", sql::statements),
     ("ipc_message", flight::messages),
+    ("arrow_input", convert::arrow),
+    ("csv_input", convert::csv),
+    ("byte_ranges", convert::byte_ranges),
+    ("folder_names", convert::folder_names),
     ("number", number),
     ("schema_text", schema_text),
     ("c_abi", c_abi),

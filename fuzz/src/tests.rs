@@ -73,6 +73,26 @@ fn ipc_message() {
 }
 
 #[test]
+fn arrow_input() {
+    run("arrow_input", 300);
+}
+
+#[test]
+fn csv_input() {
+    run("csv_input", 1000);
+}
+
+#[test]
+fn byte_ranges() {
+    run("byte_ranges", 200);
+}
+
+#[test]
+fn folder_names() {
+    run("folder_names", 1000);
+}
+
+#[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
 }

@@ -12,7 +12,9 @@ use arrow_array::{
     Int64Array, NullArray, RecordBatch, StringArray, StringViewArray,
 };
 use arrow_ipc::CompressionType;
-use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
+use arrow_ipc::writer::{
+    DictionaryTracker, FileWriter, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, StreamWriter,
+};
 use arrowsmith_core::Limits;
 use arrowsmith_parquet::{File, Page, Pages};
 use arrowsmith_testkit::parquet::random;
@@ -169,6 +171,52 @@ fn message_bytes(batch: &RecordBatch, compression: Option<CompressionType>) -> V
     bytes
 }
 
+/// Files and streams that `convert` reads, of several batches, some without rows or bytes.
+fn inputs() -> Vec<(String, Vec<u8>)> {
+    let kinds = |kinds: [&'static str; 3]| -> ArrayRef {
+        Arc::new(kinds.into_iter().collect::<DictionaryArray<Int8Type>>())
+    };
+    let batch = |n: i64, names: [&'static str; 3]| {
+        let columns: [(&str, ArrayRef); 4] = [
+            ("n", Arc::new(Int64Array::from(vec![Some(n), None, Some(n + 1)]))),
+            (
+                "t",
+                Arc::new(StringViewArray::from(vec![Some("a text beyond a view"), None, Some("")])),
+            ),
+            ("k", kinds(names)),
+            ("z", Arc::new(NullArray::new(3))),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, c)| (name, c, true))).unwrap()
+    };
+    let first = batch(0, ["a", "b", "a"]);
+    let batches = [first.slice(0, 0), first.clone(), first.slice(0, 0), first.slice(1, 2)];
+    let nulls =
+        |rows| RecordBatch::try_from_iter([("z", Arc::new(NullArray::new(rows)) as _)]).unwrap();
+    let nulls = [nulls(3), nulls(0), nulls(2)];
+    let codecs = [
+        ("plain", None),
+        ("lz4", Some(CompressionType::LZ4_FRAME)),
+        ("zstd", Some(CompressionType::ZSTD)),
+    ];
+    let mut all = Vec::new();
+    for (codec, compression) in codecs {
+        let options = || IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        for (name, batches) in [("mixed", &batches[..]), ("nulls", &nulls)] {
+            let schema = batches[0].schema();
+            let mut writer =
+                StreamWriter::try_new_with_options(vec![0], &schema, options()).unwrap();
+            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            all.push((format!("stream-{name}-{codec}"), writer.into_inner().unwrap()));
+            let mut writer =
+                FileWriter::try_new_with_options(Vec::new(), &schema, options()).unwrap();
+            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            let file = [vec![1], writer.into_inner().unwrap()].concat();
+            all.push((format!("file-{name}-{codec}"), file));
+        }
+    }
+    all
+}
+
 /// Target, name, bytes.
 fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let mut seeds = Vec::new();
@@ -182,6 +230,7 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
         seeds.push(("parquet_file", format!("random-{seed}"), file.to_vec()));
         seeds.push(("parquet_reader", format!("random-{seed}"), file.to_vec()));
     }
+    seeds.extend(inputs().into_iter().map(|(name, bytes)| ("arrow_input", name, bytes)));
     seeds.extend(messages().into_iter().map(|(name, bytes)| ("ipc_message", name, bytes)));
     let codecs = [
         Compression::UNCOMPRESSED,
