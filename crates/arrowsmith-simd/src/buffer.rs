@@ -405,6 +405,34 @@ impl<T: ArrowNativeType> Buf<T> {
         unsafe { self.advance(count) };
     }
 
+    /// Moves the elements from `first` on, one for each bit of `places`, to the places from `first`
+    /// on whose bits are set, of `count` places, at most 64; zeros fill the others.
+    #[inline(always)]
+    pub fn expand(&mut self, first: usize, places: u64, count: usize) {
+        let mut next = places.count_ones() as usize;
+        self.push_n(T::default(), (first + count).saturating_sub(self.len));
+        let Some(values) = self.as_mut_slice().get_mut(first..first + count) else { return };
+        for place in (0..count).rev() {
+            let there = places >> place & 1 != 0;
+            next -= usize::from(there);
+            let value = values[next & 63];
+            values[place] = if there { value } else { T::default() };
+        }
+    }
+
+    /// As [`Buf::expand`], for the ends of pieces, of which the first one starts at element
+    /// `first`: the others are empty.
+    #[inline(always)]
+    pub fn expand_ends(&mut self, first: usize, places: u64, count: usize) {
+        let mut next = places.count_ones() as usize;
+        self.push_n(T::default(), (first + 1 + count).saturating_sub(self.len));
+        let Some(ends) = self.as_mut_slice().get_mut(first..=first + count) else { return };
+        for place in (0..count).rev() {
+            ends[place + 1] = ends[next];
+            next -= usize::from(places >> place & 1 != 0);
+        }
+    }
+
     /// Appends a slice.
     #[inline]
     pub fn extend(&mut self, values: &[T]) {

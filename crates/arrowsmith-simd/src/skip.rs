@@ -218,6 +218,49 @@ pub fn value<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Resu
     walk(isa, input, pos, rules)
 }
 
+/// Whether the first `len` bytes of a window are a usual value: a string without escapes, a number
+/// without exponent, a literal, or a list of natural numbers without white space. There is no
+/// branch on which of them. Others are left to [`value`].
+#[inline(always)]
+pub fn is_usual<I: Isa>(isa: I, window: &[u8; 64], len: usize) -> bool {
+    let byte = |at: usize| window[at & 63];
+    let digits = isa.digits(window);
+    let first = byte(0);
+    let last = byte(len.wrapping_sub(1));
+
+    let stops = isa.string_stop(window) & !1;
+    let string = (first == b'"') & (stops.trailing_zeros() as usize == len.wrapping_sub(1));
+    let string = string & (last == b'"');
+
+    let minus = usize::from(first == b'-');
+    let whole = (digits >> minus).trailing_ones() as usize;
+    let point = minus + whole;
+    let places = (digits >> ((point + 1) & 63)).trailing_ones() as usize;
+    let fraction = (byte(point) == b'.') & (places > 0);
+    let end = point + if fraction { 1 + places } else { 0 };
+    let number = (whole > 0) & ((whole == 1) | (byte(minus) != b'0')) & (end == len);
+
+    let word = window.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let four = word & 0xFFFF_FFFF;
+    let truth = four == u64::from(u32::from_le_bytes(*b"true"));
+    let null = four == u64::from(u32::from_le_bytes(*b"null"));
+    let lie = word & 0xFF_FFFF_FFFF == u64::from_le_bytes(*b"false\0\0\0");
+    let literal = ((truth | null) & (len == 4)) | (lie & (len == 5));
+
+    // The bytes between the brackets.
+    let inner = u64::MAX >> (66_usize.wrapping_sub(len) & 63) << 1;
+    let commas = isa.equal_to(window, b',');
+    let starts = digits & !(digits << 1);
+    let zeros = isa.equal_to(window, b'0') & starts & (digits >> 1);
+    let mut odd = !(digits | commas) & inner;
+    // A number follows the bracket and each comma.
+    odd |= ((commas & inner) << 1 | 2) & !starts;
+    odd |= zeros & inner;
+    let list = (first == b'[') & (last == b']') & ((len == 2) | (odd == 0));
+
+    (len <= 64) & (string | number | literal | list)
+}
+
 /// As [`value`], token by token.
 #[inline(always)]
 fn walk<I: Isa>(isa: I, input: Input<'_>, mut pos: usize, rules: Rules) -> Result<usize, Fault> {
@@ -293,7 +336,7 @@ fn key<I: Isa>(isa: I, input: Input<'_>, pos: usize, rules: Rules) -> Result<usi
 /// A mask of the escaped bytes: those after an active backslash. `carry` is whether the first byte
 /// of the window is escaped, and is set for the next window.
 #[inline(always)]
-fn escaped(backslash: u64, carry: &mut bool) -> u64 {
+pub fn escaped(backslash: u64, carry: &mut bool) -> u64 {
     if backslash == 0 {
         return u64::from(std::mem::take(carry));
     }

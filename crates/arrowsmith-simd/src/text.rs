@@ -109,6 +109,13 @@ impl TextBuf {
         self.offsets.push_n(end, count);
     }
 
+    /// Moves the strings from `first` on to the places whose bits are set, as [`Buf::expand`]; the
+    /// others are empty.
+    #[inline(always)]
+    pub fn expand(&mut self, first: usize, places: u64, count: usize) {
+        self.offsets.expand_ends(first, places, count);
+    }
+
     /// Appends the JSON string whose first byte after the opening quote is at `pos`; returns the
     /// position after the closing quote. UTF-8 is checked later, by [`TextBuf::validate`].
     ///

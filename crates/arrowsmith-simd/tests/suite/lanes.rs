@@ -274,6 +274,60 @@ proptest! {
     }
 
     #[test]
+    fn values_move_to_their_rows(before in 0..9_usize, rows in prop::collection::vec(any::<bool>(), 1..65)) {
+        let count = rows.len();
+        let places = rows.iter().rev().fold(0, |set, there| set << 1 | u64::from(*there));
+        // One value, and one end, for each row that has one; as in lockstep, there may be more.
+        let (mut values, mut ends) = (Buf::<u64>::default(), Buf::<i32>::default());
+        ends.push(0);
+        (0..before).for_each(|_| (values.push(9), ends.push(0)).1);
+        for value in 1..=places.count_ones() {
+            values.push(u64::from(value));
+            ends.push(value.cast_signed());
+        }
+        values.expand(before, places, count);
+        ends.expand_ends(before, places, count);
+        let mut expected = (vec![9; before], vec![0; before + 1]);
+        let mut last = 0;
+        for there in rows {
+            last += u32::from(there);
+            expected.0.push(if there { u64::from(last) } else { 0 });
+            expected.1.push(last.cast_signed());
+        }
+        prop_assert_eq!(values.as_slice(), expected.0);
+        prop_assert_eq!(ends.as_slice(), expected.1);
+    }
+
+    #[test]
+    fn usual_values_are_values(
+        text in prop_oneof![
+            value(),
+            "[-0-9.eE]{1,6}",
+            "\\[([0-9]{1,2},){0,4}[0-9]{0,3}\\]",
+            "\\[[0-9,]{0,70}\\]",
+            "\"[a-z\\\\\"\x01]{0,70}\"",
+            "(true|false|null)[,e]?",
+        ],
+    ) {
+        let len = text.len();
+        let mut bytes = text.into_bytes();
+        bytes.push(b',');
+        bytes.resize(len + 129, b'7');
+        let input = Input::new(&bytes, len + 1).unwrap();
+        let rules = Rules { depth: 8, lines: true, nan: false };
+        let levels = Level::available();
+        let expected = levels[0].dispatch(Usual(input, len));
+        for level in &levels {
+            prop_assert_eq!(level.dispatch(Usual(input, len)), expected, "{}", level.name());
+            let whole = level.dispatch(Skip(input, rules)) == Some(len);
+            prop_assert!(whole || !expected, "{}", level.name());
+            let escapes = bytes[..len].contains(&b'\\');
+            let plain = whole && len <= 64 && bytes[0] == b'"' && !escapes;
+            prop_assert!(expected || !plain, "{}", level.name());
+        }
+    }
+
+    #[test]
     fn containers(
         json in value(),
         broken in prop::option::of((any::<prop::sample::Index>(), prop::sample::select(b"{}[]:,\"\\ \n0x\x01u".to_vec()))),
@@ -437,6 +491,16 @@ impl Kernel for Elements<'_> {
 
     fn run<I: Isa>(self, isa: I) -> Self::Output {
         lanes::elements(isa, self.0, 1, *b"{}")
+    }
+}
+
+struct Usual<'a>(Input<'a>, usize);
+
+impl Kernel for Usual<'_> {
+    type Output = bool;
+
+    fn run<I: Isa>(self, isa: I) -> bool {
+        skip::is_usual(isa, self.0.window(0), self.1)
     }
 }
 
