@@ -24,7 +24,7 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::{BitBuffer, Buf, Isa, TextBuf};
 
-use super::program::{Code, Id, Program, base_type};
+use super::program::{Code, Fast, Id, Program, base_type};
 
 /// The storage of a column's values.
 #[derive(Debug)]
@@ -95,6 +95,47 @@ impl Column {
     #[inline(always)]
     pub fn null_lanes<I: Isa>(&mut self, isa: I, first: usize, lanes: u8) {
         isa.index_lanes(&mut self.nulls, index(first), lanes);
+    }
+
+    /// Takes the nulls among the values from `first` on, at most 64, out of the list of nulls.
+    pub fn take_nulls(&mut self, first: usize) -> u64 {
+        let mut nulls = 0;
+        while let Some(at) = self.nulls.last().and_then(|at| (at as usize).checked_sub(first)) {
+            nulls |= 1 << (at & 63);
+            self.nulls.truncate(self.nulls.len() - 1);
+        }
+        nulls
+    }
+
+    /// Whether [`Column::expand`] moves values that this function reads.
+    #[inline(always)]
+    pub fn expands(&self, fast: Fast) -> bool {
+        matches!(
+            (fast, &self.values),
+            (Fast::I64 | Fast::U64 | Fast::F64, Values::W64(_))
+                | (Fast::I32 | Fast::Date32, Values::W32(_))
+                | (Fast::Utf8, Values::Text(_))
+                | (Fast::Bool, Values::Bits(_))
+                | (Fast::Ints, Values::Ends(_))
+        )
+    }
+
+    /// Moves the values from `first` on, one for each bit of `rows`, to the rows from `first` on
+    /// whose bits are set, of `count` rows, and puts a placeholder into the others.
+    #[inline(always)]
+    pub fn expand<I: Isa>(&mut self, isa: I, first: usize, rows: u64, count: usize) {
+        match &mut self.values {
+            Values::W64(buf) => buf.expand(first, rows, count),
+            Values::W32(buf) => buf.expand(first, rows, count),
+            Values::Text(text) => text.expand(first, rows, count),
+            Values::Bits(bits) => {
+                let values = bits.word(first);
+                bits.truncate(first);
+                bits.push_bits(isa.scatter_bits(values, rows), count);
+            }
+            Values::Ends(ends) => ends.expand_ends(first, rows, count),
+            other => wrong_column(other),
+        }
     }
 
     /// Number of complete values.

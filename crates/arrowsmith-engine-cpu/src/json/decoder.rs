@@ -56,6 +56,7 @@ impl JsonDecoder {
         let program = Program::new(plan)?;
         let columns = Columns::new(&program);
         let list = only_list(&program);
+        let spread = Spread::new(&program);
         let predictors = program.objects.iter().map(Predictor::new).collect();
         let locksteps = program.objects.iter().map(|_| Lockstep::default()).collect();
         let state = State {
@@ -69,7 +70,7 @@ impl JsonDecoder {
             rows: 0,
             list,
             locksteps,
-            spread: Spread::default(),
+            spread,
             mark: 0,
             base: 0,
             left_out: LeftOut::default(),

@@ -15,7 +15,6 @@ use arrowsmith_simd::isa::Isa;
 use arrowsmith_simd::lanes::Literal;
 
 use super::program::Fast;
-use super::spread;
 
 /// Maximum length of a key of the table: with its quote, it fits into a window.
 pub(crate) const KEY_BYTES_MAX: usize = 63;
@@ -49,8 +48,10 @@ pub(crate) enum Found {
 struct Entry {
     field: u32,
     fast: Fast,
-    /// See [`spread::group`].
-    group: u8,
+}
+
+impl Entry {
+    const NONE: Self = Self { field: 0, fast: Fast::Other };
 }
 
 /// The only field that a key can be, and whether it is.
@@ -59,7 +60,6 @@ pub(crate) struct Probe {
     pub known: bool,
     pub field: u32,
     fast: Fast,
-    pub group: u8,
 }
 
 /// The table of one object.
@@ -150,7 +150,7 @@ impl KeyTable {
             // Bounded: in proportion to the fields of the plan.
             displacements: vec![0; buckets],
             // Bounded: in proportion to the fields of the plan.
-            entries: vec![Entry { field: 0, fast: Fast::Other, group: 0 }; entries],
+            entries: vec![Entry::NONE; entries],
             keys: vec![Literal::EMPTY; keys.len()],
             complete: false,
         };
@@ -181,7 +181,7 @@ impl KeyTable {
                 let to = entry(hash, displacement, entries);
                 taken[to] = true;
                 let fast = keys[field].fast;
-                table.entries[to] = Entry { field: number, fast, group: spread::group(fast) };
+                table.entries[to] = Entry { field: number, fast };
                 table.keys[field] = literal;
                 placed += 1;
             }
@@ -207,13 +207,10 @@ impl KeyTable {
         let hash = self.hash.of(input, pos, len);
         let displacement = self.displacements.get(bucket(hash, self.displacements.len()));
         let at = entry(hash, displacement.copied().unwrap_or(0), self.entries.len());
-        if let Some(&Entry { field, fast, group }) = self.entries.get(at)
-            && let Some(key) = self.keys.get(field as usize)
-        {
-            let same = isa.equal(input.window(pos), &key.bytes, key.mask);
-            return Probe { known: same & (key.len == len + 1), field, fast, group };
-        }
-        Probe { known: false, field: 0, fast: Fast::Other, group: 0 }
+        let Entry { field, fast } = *self.entries.get(at).unwrap_or(&Entry::NONE);
+        let key = self.keys.get(field as usize).unwrap_or(&Literal::EMPTY);
+        let same = isa.equal(input.window(pos), &key.bytes, key.mask);
+        Probe { known: same & (key.len == len + 1), field, fast }
     }
 
     /// Whether a key that is not in the table is no field, if it has no escapes and is not longer

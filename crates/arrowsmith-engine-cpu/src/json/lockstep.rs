@@ -120,7 +120,7 @@ impl Lockstep {
 }
 
 /// The result of reading values.
-enum Read {
+pub(super) enum Read {
     /// The values are in the column; nulls are not marked yet.
     Values,
     /// The values are in the column, with nulls marked.
@@ -463,7 +463,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Reads the values of these lanes, and appends a placeholder for each other lane.
     #[inline(always)]
-    fn value_lanes(
+    pub(super) fn value_lanes(
         &mut self,
         id: Id,
         fast: Fast,
@@ -683,10 +683,10 @@ fn before_quote(text: &[u8]) -> &[u8] {
 }
 
 /// Skips one value.
-struct SkipOne<'w, 'a, I> {
-    walker: &'w mut Walker<'a, I>,
-    pos: usize,
-    outside: usize,
+pub(super) struct SkipOne<'w, 'a, I> {
+    pub walker: &'w mut Walker<'a, I>,
+    pub pos: usize,
+    pub outside: usize,
 }
 
 impl<I: Isa> Kernel for SkipOne<'_, '_, I> {

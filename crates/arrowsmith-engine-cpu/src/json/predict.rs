@@ -133,6 +133,12 @@ impl Predictor {
         self.objects >= self.rest_until
     }
 
+    /// Learns nothing from now on.
+    #[cfg(test)]
+    pub fn rest(&mut self) {
+        self.rest_until = usize::MAX;
+    }
+
     /// The slot of a field, if it has one.
     #[inline(always)]
     pub fn place(&self, field: usize) -> usize {

@@ -1,120 +1,274 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Spread: a record whose members have no order, its values one type after another.
+//! Spread: records whose members have no order, many at a time, one column after another.
 //!
-//! Reading such a record member by member, the type of the next value is a surprise each time, and
-//! each conversion waits for the end of the one before it. Here the quotes of the whole record are
-//! found first. Those before a colon belong to keys, which are looked up independently of each
-//! other; then all integers are converted, then all floats, and so on. So a value costs neither a
-//! mispredicted branch on its type nor the latency of its neighbours.
+//! Reading such records member by member, the type of the next value is a surprise each time, and
+//! each conversion waits for the end of the one before it. Here the keys of up to 64 records are
+//! found first, by masks of quotes, colons and braces. Each key is looked up independently of the
+//! others, nested objects included, and the place of its value is noted with the column. Then each
+//! column is read from its notes as lockstep reads it, eight values to a decision, and its values
+//! are moved to the rows that have one. So a value costs neither a mispredicted branch on its type
+//! nor the latency of its neighbours, and a member that most records lack costs little.
 //!
-//! As in lockstep, this affects only speed. Each value has to end where the next key's comma is, so
-//! that nothing between is unread; at the first surprise (an escape, a nested object, a key that
-//! comes twice, a value that fails) the columns are truncated, and the walker reads the record.
+//! As in lockstep, this affects only speed. Each value has to end where the text before the next
+//! key begins, so that nothing between is unread; at the first surprise (an escape in a key, a key
+//! that comes twice, a value that fails) the columns are truncated, and the walker reads the next
+//! record.
+
+use std::hint::select_unpredictable;
 
 use arrowsmith_core::{Framing, UnknownKeys};
-use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::isa::{Isa, Kernel};
+use arrowsmith_simd::lanes::{self, LANES, has};
+use arrowsmith_simd::{prefetch, skip};
 
 use super::build::Values;
 use super::keys::KEY_BYTES_MAX;
-use super::program::{Code, Fast, ROOT, ROOT_OBJECT};
-use super::route::ObjectState;
-use super::walk::{Any, FAIL, Ints, Walker};
+use super::lockstep::{Read, SkipOne};
+use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
+use super::walk::{Any, Walker};
 
-/// Maximum number of quotes of a record.
-const QUOTES_MAX: usize = 512;
+/// Maximum number of records of a group: a bit each.
+const RECORDS_MAX: usize = 64;
 
-/// Maximum number of members of a record.
-const MEMBERS_MAX: usize = 128;
+/// Maximum number of keys of a group.
+const KEYS_MAX: usize = 4096;
 
-/// Maximum length of a record, in bytes.
-const RECORD_BYTES_MAX: usize = 16 << 10;
+/// Maximum size of a group, in bytes: distances fit into 16 bits, and the text is still in the
+/// cache when its values are read.
+const GROUP_BYTES_MAX: usize = 48 << 10;
 
-/// Maximum number of records that are read by the walker before the next try.
-const PENALTY_MAX: usize = 256;
+/// Prefetch distance of the search for keys, in bytes.
+const PREFETCH_BYTES: usize = 4096;
 
-/// The groups of values that are converted together.
-const GROUPS: usize = 8;
+/// Maximum nesting of objects.
+const DEPTH_MAX: usize = 16;
 
-/// A value: its field, the distance of its first byte from the record's, and that of the byte after
-/// it.
+/// Maximum number of tries that are left out after one that failed.
+const PENALTY_MAX: usize = 64;
+
+/// Number of keys of a window that are found without a branch.
+const KEYS_USUAL: usize = 4;
+
+/// Limits an index of a record, or of the one after the last.
+const MARKS: usize = 2 * RECORDS_MAX - 1;
+
+/// In place of the object around a key: it is inside a value that is read as a whole.
+const OPAQUE: usize = usize::MAX;
+
+/// A key, by the distances of its quotes from the start of the group, and the number of objects
+/// around it.
 #[derive(Debug, Default, Clone, Copy)]
-struct Item {
-    field: u32,
-    from: u32,
-    to: u32,
+struct Key {
+    open: u16,
+    close: u16,
+    depth: u16,
 }
 
-/// Memory for the parts of one record.
+/// A member: the node that it is, the distances of the text before its key and of its value, and
+/// the number of objects around it.
+#[derive(Debug, Default, Clone, Copy)]
+struct Member {
+    id: Id,
+    before: u16,
+    value: u16,
+    depth: u16,
+}
+
+/// A value, by the distances of its first byte and of the byte after it.
+#[derive(Debug, Default, Clone, Copy)]
+struct Item {
+    from: u16,
+    to: u16,
+}
+
+/// A column, and the columns around it.
+#[derive(Debug, Clone, Copy)]
+struct Visit {
+    id: Id,
+    /// The object that its value is in.
+    parent: Id,
+    fast: Fast,
+    nullable: bool,
+    /// The next column that is not inside it.
+    next: usize,
+}
+
+/// Memory for the parts of one group.
 #[derive(Debug)]
 pub(crate) struct Spread {
-    /// The distances of quotes from the record's start.
-    quotes: Box<[u32; QUOTES_MAX + 64]>,
-    /// The quotes of keys.
-    keys: Box<[(u32, u32); MEMBERS_MAX]>,
-    items: Box<[[Item; MEMBERS_MAX]; GROUPS]>,
-    counts: [usize; GROUPS],
-    /// Records to read by the walker before the next try.
+    keys: Vec<Key>,
+    /// Start of each record, and of the one after the last.
+    starts: [u16; 2 * RECORDS_MAX],
+    ends: [u16; 2 * RECORDS_MAX],
+    /// Number of keys of each record.
+    key_counts: [u16; 2 * RECORDS_MAX],
+    members: Vec<Member>,
+    /// The columns of a record, objects before what is in them.
+    visits: Vec<Visit>,
+    /// The nodes of those that are objects, and which ones.
+    structs: Vec<(Id, usize)>,
+    /// The object of each node that is one. The last two are for keys inside values that are read
+    /// as a whole, and for keys that no field has.
+    objects: Vec<usize>,
+    /// The records in which each node was found, a bit each, and their number.
+    found: Vec<u64>,
+    counts: Vec<usize>,
+    /// The records in which each object is not null.
+    there: Vec<u64>,
+    /// The values of each node, [`RECORDS_MAX`] each, up to [`KEYS_MAX`] of the last, and one that
+    /// is not used.
+    items: Vec<Item>,
+    /// The members whose keys are unknown.
+    unknown: Vec<u16>,
+    /// The deepest object, in open containers.
+    depth: usize,
+    /// Whether a key that is found in no table is no field.
+    complete: bool,
+    /// Maximum number of records of the next group.
+    limit: usize,
+    /// Tries to leave out.
     wait: usize,
     penalty: usize,
 }
 
-impl Default for Spread {
-    fn default() -> Self {
-        Self {
-            quotes: Box::new([0; QUOTES_MAX + 64]),
-            keys: Box::new([(0, 0); MEMBERS_MAX]),
-            items: Box::new([[Item::default(); MEMBERS_MAX]; GROUPS]),
-            counts: [0; GROUPS],
+impl Spread {
+    pub fn new(program: &Program) -> Self {
+        let mut objects: Vec<usize> = program.steps.iter().map(|_| OPAQUE).collect();
+        objects.extend([OPAQUE; 2]);
+        let mut spread = Self {
+            keys: Vec::new(),
+            starts: [0; 2 * RECORDS_MAX],
+            ends: [0; 2 * RECORDS_MAX],
+            key_counts: [0; 2 * RECORDS_MAX],
+            members: Vec::new(),
+            visits: Vec::new(),
+            structs: Vec::new(),
+            objects,
+            found: Vec::new(),
+            counts: Vec::new(),
+            there: Vec::new(),
+            items: Vec::new(),
+            unknown: Vec::new(),
+            depth: 0,
+            complete: true,
+            limit: RECORDS_MAX,
             wait: 0,
             penalty: 0,
+        };
+        spread.lay(program, ROOT);
+        spread
+    }
+
+    /// Lists the columns inside an object.
+    fn lay(&mut self, program: &Program, parent: Id) {
+        let Code::Struct(object) = program.steps[parent].code else { return };
+        self.objects[parent] = object;
+        self.structs.push((parent, object));
+        self.depth = self.depth.max(program.steps[parent].depth);
+        let layout = &program.objects[object];
+        self.complete &= layout.table.is_complete();
+        for id in layout.first..layout.first + layout.keys.len() {
+            let at = self.visits.len();
+            let (fast, nullable) = (program.fast(id), program.steps[id].nullable);
+            self.visits.push(Visit { id, parent, fast, nullable, next: 0 });
+            self.lay(program, id);
+            self.visits[at].next = self.visits.len();
         }
     }
-}
 
-/// The group of a value.
-pub(crate) fn group(fast: Fast) -> u8 {
-    match fast {
-        Fast::I64 => 0,
-        Fast::F64 => 1,
-        Fast::Utf8 => 2,
-        Fast::Bool => 3,
-        Fast::Ints => 4,
-        Fast::U64 => 7,
-        _ => 5,
+    /// Makes room for the parts of a group.
+    #[cold]
+    fn allocate(&mut self) {
+        let nodes = self.objects.len();
+        self.keys = vec![Key::default(); KEYS_MAX];
+        self.unknown = vec![0; KEYS_MAX];
+        self.members = vec![Member::default(); KEYS_MAX];
+        // Bounded: in proportion to the fields of the plan.
+        self.found = vec![0; nodes];
+        // Bounded: in proportion to the fields of the plan.
+        self.counts = vec![0; nodes];
+        // Bounded: in proportion to the fields of the plan.
+        self.there = vec![0; nodes];
+        // Bounded: in proportion to the fields of the plan.
+        self.items = vec![Item::default(); nodes * RECORDS_MAX + KEYS_MAX + 1];
+    }
+
+    /// After a failure, smaller groups are tried, and then fewer of them.
+    fn failed(&mut self) {
+        if self.limit > LANES {
+            self.limit /= 4;
+        } else {
+            self.penalty = (self.penalty * 2).clamp(1, PENALTY_MAX);
+            self.wait = self.limit * self.penalty;
+        }
+    }
+
+    fn succeeded(&mut self) {
+        self.limit = (2 * self.limit).min(RECORDS_MAX);
+        self.penalty = 0;
     }
 }
 
-/// The group of values that no field has.
-const UNKNOWN: usize = 6;
+/// The lowest 16 bits.
+#[inline(always)]
+fn low16(value: usize) -> u16 {
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+    let low = value as u16;
+    low
+}
 
-/// Runs [`Walker::spread`].
-pub(crate) struct SpreadRecord<'w, 'a, I> {
+/// The set of eight lanes from bit `at` on.
+#[inline(always)]
+fn lanes_at(set: u64, at: usize) -> u8 {
+    #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+    let low = (set >> at) as u8;
+    low
+}
+
+/// A set of the first `count`, at most 64.
+#[inline(always)]
+fn first(count: usize) -> u64 {
+    if count < 64 { (1 << count) - 1 } else { u64::MAX }
+}
+
+/// What a group consists of.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    records: usize,
+    keys: usize,
+    /// Whether there are backslashes.
+    escapes: bool,
+}
+
+/// Reads as many groups of records from `pos` on as it can; returns their number, and the position
+/// after them.
+pub(crate) struct SpreadGroups<'w, 'a, I> {
     pub walker: &'w mut Walker<'a, I>,
     pub pos: usize,
 }
 
-impl<I: Isa> Kernel for SpreadRecord<'_, '_, I> {
-    type Output = usize;
+impl<I: Isa> Kernel for SpreadGroups<'_, '_, I> {
+    type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<J: Isa>(self, _isa: J) -> usize {
-        self.walker.spread(self.pos)
+    fn run<J: Isa>(self, _isa: J) -> (usize, usize) {
+        self.walker.spread_groups(self.pos)
     }
 }
 
 impl<I: Isa> Walker<'_, I> {
     /// Whether records can be read so at all.
     pub fn may_spread(&self, framing: Framing) -> bool {
-        let object = matches!(self.program.steps[ROOT].code, Code::Struct(ROOT_OBJECT));
-        let shallow = self.program.steps[ROOT].depth <= self.options.limits.depth_max;
-        framing == Framing::Lines && object && shallow && !self.careful
+        let depth = self.spread.depth;
+        let shallow = (1..DEPTH_MAX).contains(&depth) && depth <= self.options.limits.depth_max;
+        framing == Framing::Lines && shallow && !self.careful
     }
 
-    /// Whether to read the next record so: its members have no order, and the last tries succeeded.
+    /// Whether to read the next records so: the members of their objects have no order, and the
+    /// last tries succeeded.
     #[inline(always)]
     pub fn spread_due(&mut self) -> bool {
-        if self.predictors[ROOT_OBJECT].learns() {
+        if !self.unordered() {
             return false;
         }
         if self.spread.wait > 0 {
@@ -124,161 +278,387 @@ impl<I: Isa> Walker<'_, I> {
         true
     }
 
-    /// Reads the record at `start`; [`FAIL`], with nothing changed, if the walker has to.
+    /// Whether the members of any object of a record have no order.
     #[inline(always)]
-    fn spread(&mut self, start: usize) -> usize {
-        let row = *self.rows;
-        let left_out = self.left_out.values;
-        if let Some(end) = self.spread_members(start)
-            && self.spread_values(start, row)
-        {
-            self.spread.penalty = 0;
-            return end;
-        }
-        self.columns.truncate(self.program, ROOT, row);
-        self.left_out.values = left_out;
-        self.spread.penalty = (self.spread.penalty * 2).clamp(1, PENALTY_MAX);
-        self.spread.wait = self.spread.penalty;
-        FAIL
+    fn unordered(&self) -> bool {
+        let mut structs = self.spread.structs.iter();
+        structs.any(|&(_, object)| !self.predictors[object].learns())
     }
 
-    /// Finds the quotes of the record at `start`. Returns their number, and the position of the
-    /// line feed after it.
     #[inline(always)]
-    fn spread_quotes(&mut self, start: usize) -> Option<(usize, usize)> {
+    fn spread_groups(&mut self, mut pos: usize) -> (usize, usize) {
+        if self.spread.keys.is_empty() {
+            self.spread.allocate();
+        }
+        let mut records = 0;
+        while pos < self.input.end() && self.unordered() {
+            *self.mark = pos;
+            let left_out = self.left_out.values;
+            let Some((count, next)) = self.spread_group(pos) else {
+                self.columns.truncate(self.program, ROOT, *self.rows);
+                self.left_out.values = left_out;
+                self.spread.failed();
+                break;
+            };
+            *self.rows += count;
+            records += count;
+            pos = next;
+            for &(id, object) in &self.spread.structs {
+                let there = self.spread.there[id].count_ones();
+                self.predictors[object].passed(there as usize);
+            }
+            self.spread.succeeded();
+        }
+        (records, pos)
+    }
+
+    /// Reads the records from `start` on; returns their number, and the position after them.
+    #[inline(always)]
+    fn spread_group(&mut self, start: usize) -> Option<(usize, usize)> {
+        let group = self.find_keys(start)?;
+        match self.spread.depth {
+            1 => self.find_nodes::<false>(start, group.keys)?,
+            _ => self.find_nodes::<true>(start, group.keys)?,
+        }
+        let unknown = self.place_members(start, group)?;
+        self.spread_columns(start, group.records)?;
+        self.skip_unknown(start, group, unknown)?;
+        Some((group.records, start + usize::from(*self.spread.starts.get(group.records)?)))
+    }
+
+    /// Finds the keys of the lines from `start` on, as far as they fit into a group.
+    #[inline(always)]
+    fn find_keys(&mut self, start: usize) -> Option<Group> {
         let (isa, input) = (self.isa, self.input);
-        let (mut count, mut inside, mut braces) = (0, 0_u64, 0);
-        let mut base = 0;
-        loop {
+        let record_bytes_max = self.options.limits.record_bytes_max;
+        let Spread { keys, starts, ends, key_counts, limit, .. } = &mut *self.spread;
+        let mut group = Group { records: 0, keys: 0, escapes: false };
+        let (mut inside, mut escape) = (0_u64, false);
+        let (mut count, mut depth, mut last_open) = (0, 0_usize, 0);
+        let (mut base, mut wrong) = (0, 0);
+        let size = GROUP_BYTES_MAX.min(input.end() - start);
+        while base < size && count < KEYS_MAX - 64 && group.records < *limit {
             let window = input.window(start + base);
-            // Quotes, backslashes and control characters.
-            let stops = isa.string_stop(window);
-            let feed = isa.equal_to(window, b'\n');
-            // The bits before the line feed.
-            let before = (feed & feed.wrapping_neg()).wrapping_sub(1);
-            let mut quotes = isa.equal_to(window, b'"') & before;
-            let others = stops & before & !quotes;
+            prefetch(input.text(), start + base + PREFETCH_BYTES, 1);
+            let quotes = isa.equal_to(window, b'"');
+            let backslashes = isa.equal_to(window, b'\\');
+            let controls = isa.string_stop(window) & !quotes & !backslashes;
+            group.escapes |= backslashes != 0;
+            let quotes = quotes & !skip::escaped(backslashes, &mut escape);
             let strings = isa.prefix_xor(quotes) ^ inside;
-            braces += (isa.equal_to(window, b'{') & before & !strings).count_ones();
-            let found = quotes.count_ones() as usize;
-            let to: &mut [u32; 64] =
-                self.spread.quotes.get_mut(count..count + 64)?.try_into().ok()?;
-            let offset = u32::try_from(base).ok()?;
-            for (at, quote) in to.iter_mut().enumerate() {
-                // Most windows have fewer, so that the branch is predicted.
-                if at >= 8 && at >= found {
+            inside = 0_u64.wrapping_sub(strings >> 63);
+            wrong |= controls & strings;
+            let opens = isa.equal_to(window, b'{') & !strings;
+            let closes = isa.equal_to(window, b'}') & !strings;
+            // The number of open objects at a bit.
+            let depth_at = |below: u64| {
+                let opened = (opens & below).count_ones() as usize;
+                depth.wrapping_add(opened).wrapping_sub((closes & below).count_ones() as usize)
+            };
+            let begins = quotes & strings;
+            // A colon follows the closing quote of a key.
+            let colons = isa.equal_to(input.window(start + base + 1), b':');
+            let found = quotes & !strings & colons;
+            let many = found.count_ones() as usize;
+            let to: &mut [Key; 64] = keys.get_mut(count..count + 64)?.try_into().ok()?;
+            let mut rest = found;
+            for (at, key) in to.iter_mut().enumerate() {
+                if at >= KEYS_USUAL && at >= many {
                     break;
                 }
-                *quote = offset + quotes.trailing_zeros();
-                quotes &= quotes.wrapping_sub(1);
+                let below = (rest & rest.wrapping_neg()).wrapping_sub(1);
+                let open = match begins & below {
+                    0 => last_open,
+                    before => base + 63 - before.leading_zeros() as usize,
+                };
+                let close = base + rest.trailing_zeros() as usize;
+                let depth = low16(depth_at(below));
+                *key = Key { open: low16(open), close: low16(close), depth };
+                rest &= rest.wrapping_sub(1);
             }
-            count += found;
-            if others != 0 || count > QUOTES_MAX || base > RECORD_BYTES_MAX {
-                return None;
+            let mut feeds = isa.equal_to(window, b'\n') & first(size - base);
+            while feeds != 0 && group.records < *limit {
+                let below = (feeds & feeds.wrapping_neg()).wrapping_sub(1);
+                let end = base + feeds.trailing_zeros() as usize;
+                let begin = usize::from(starts[group.records & MARKS]);
+                wrong |= u64::from(depth_at(below) != 0 || end - begin > record_bytes_max);
+                let crlf = usize::from(input.at((start + end).wrapping_sub(1)) == b'\r');
+                let keys_before = count + (found & below).count_ones() as usize;
+                key_counts[group.records & MARKS] = low16(keys_before - group.keys);
+                ends[group.records & MARKS] = low16(end.wrapping_sub(crlf));
+                group.keys = keys_before;
+                group.records += 1;
+                starts[group.records & MARKS] = low16(end + 1);
+                feeds &= feeds - 1;
             }
-            if feed != 0 {
-                let end = start + base + feed.trailing_zeros() as usize;
-                // An even number of quotes: no string is open.
-                let fits = braces == 1 && count % 2 == 0 && end < input.end();
-                return fits.then_some((count, end));
+            if begins != 0 {
+                last_open = base + 63 - begins.leading_zeros() as usize;
             }
-            inside = 0_u64.wrapping_sub(strings >> 63);
+            depth = depth_at(u64::MAX);
+            count += many;
             base += 64;
         }
+        (wrong == 0 && group.records > 0).then_some(group)
     }
 
-    /// Finds the members of the record at `start` and the fields that they are; returns the
-    /// position after the record. Its loops have no branch on what the keys are.
+    /// Finds the node of each key, or that it has none. The loop has no branch on what the keys
+    /// are. `NESTED` is whether there are objects in the record.
     #[inline(always)]
-    fn spread_members(&mut self, start: usize) -> Option<usize> {
-        let (isa, input) = (self.isa, self.input);
-        if input.at(start) != b'{' {
-            return None;
-        }
-        let (quotes, feed) = self.spread_quotes(start)?;
-        let spread = &mut *self.spread;
-        // Keeps the quotes of keys, which a colon follows.
-        let mut count = 0;
-        for pair in 0..quotes / 2 {
-            let close = spread.quotes[2 * pair + 1];
-            spread.keys[count & (MEMBERS_MAX - 1)] = (spread.quotes[2 * pair], close);
-            count += usize::from(input.at(start + close as usize + 1) == b':');
-        }
-        if count == 0 || count >= MEMBERS_MAX {
-            return None;
-        }
-        spread.counts = [0; GROUPS];
-        let table = &self.program.objects[ROOT_OBJECT].table;
-        let (mut unknown, mut wrong) = (false, spread.keys[0].0 != 1);
-        // Where the value before is noted, so that its end can be.
-        let mut last = (UNKNOWN, 0);
-        for &(open, close) in spread.keys.get(..count)? {
-            let (from, to) = (start + open as usize, start + close as usize);
-            let before = open - 1 - u32::from(input.at(from - 1) == b' ');
-            // The bracket is checked above.
-            wrong |= before > 0 && input.at(start + before as usize) != b',';
-            spread.items[last.0][last.1].to = before;
-            let len = to - from - 1;
-            let key = table.probe(isa, input, from + 1, len);
-            wrong |= len > KEY_BYTES_MAX;
-            unknown |= !key.known;
-            let kind = [UNKNOWN, usize::from(key.group)][usize::from(key.known)] & 7;
-            let at = spread.counts[kind] & (MEMBERS_MAX - 1);
-            let value = close + 2 + u32::from(input.at(to + 2) == b' ');
-            spread.items[kind][at] = Item { field: key.field, from: value, to: 0 };
-            spread.counts[kind] += 1;
-            last = (kind, at);
-        }
-        // The walker notes the first key that no field has, and refuses such keys.
-        let noted = self.options.unknown_keys != UnknownKeys::Error && self.left_out.key.is_some();
-        wrong |= unknown && !(noted && table.is_complete());
-        if wrong || input.at(feed - 1) != b'}' {
-            return None;
-        }
-        spread.items[last.0][last.1].to = u32::try_from(feed - 1 - start).ok()?;
-        Some(feed)
-    }
-
-    /// Converts the values of the record at `start`.
-    #[inline(always)]
-    fn spread_values(&mut self, start: usize, row: usize) -> bool {
-        let isa = self.isa;
-        let mut reading = ObjectState::of(self.program, ROOT, ROOT_OBJECT, row, start);
-        let first = reading.first_child;
-        self.predictors[ROOT_OBJECT].start();
+    fn find_nodes<const NESTED: bool>(&mut self, start: usize, count: usize) -> Option<()> {
+        let (isa, input, objects) = (self.isa, self.input, &self.program.objects);
+        let Spread { keys, members, objects: inside, .. } = &mut *self.spread;
+        let (opaque, unknown) = (inside.len() - 2, inside.len() - 1);
+        // The objects around the next key, by their depth.
+        let mut around = [OPAQUE; DEPTH_MAX];
+        around[1] = ROOT_OBJECT;
+        let root = objects.get(ROOT_OBJECT)?;
         let mut wrong = false;
-        for kind in 0..GROUPS {
-            for at in 0..self.spread.counts[kind] {
-                let Item { field, from, to } = self.spread.items[kind][at & (MEMBERS_MAX - 1)];
-                let (field, pos) = (field as usize, start + from as usize);
-                let id = first + field;
-                if kind == UNKNOWN {
-                    wrong |= self.skip(pos, reading.depth, false) != start + to as usize;
-                    self.left_out.values += 1;
-                    continue;
+        for (key, member) in keys.get(..count)?.iter().zip(members.iter_mut()) {
+            let (open, close) = (usize::from(key.open), usize::from(key.close));
+            let depth = usize::from(key.depth);
+            // Inside a value that is read as a whole, this finds nothing.
+            let (mut own, mut layout) = (depth == 1, root);
+            if NESTED {
+                let object = around[depth & (DEPTH_MAX - 1)];
+                own = object != OPAQUE;
+                layout = objects.get(select_unpredictable(own, object, ROOT_OBJECT))?;
+            }
+            let text = start + open + 1;
+            let len = close.wrapping_sub(open).wrapping_sub(1);
+            let probe = layout.table.probe(isa, input, text, len);
+            let id = layout.first + probe.field as usize;
+            let id = select_unpredictable(probe.known, id, unknown);
+            let id = select_unpredictable(own, id, opaque);
+            wrong |= (len > KEY_BYTES_MAX) | (depth >= DEPTH_MAX - 1);
+            if NESTED {
+                around[(depth + 1) & (DEPTH_MAX - 1)] = *inside.get(id)?;
+            }
+            let before = open.wrapping_sub(1);
+            let space = input.at(start.wrapping_add(before)) == b' ';
+            let before = low16(before.wrapping_sub(usize::from(space)));
+            let value = close + 2;
+            let value = low16(value + usize::from(input.at(start + value) == b' '));
+            *member = Member { id, before, value, depth: key.depth };
+        }
+        (!wrong).then_some(())
+    }
+
+    /// Notes where the values of the members are; returns the number of those whose keys are
+    /// unknown.
+    #[inline(always)]
+    fn place_members(&mut self, start: usize, group: Group) -> Option<usize> {
+        let input = self.input;
+        let Spread { starts, ends, key_counts, members, found, counts, items, .. } =
+            &mut *self.spread;
+        found.fill(0);
+        counts.fill(0);
+        let unknown = found.len() - 1;
+        let opaque = unknown - 1;
+        let mut wrong = false;
+        let mut rest = members.get(..group.keys)?;
+        for record in 0..group.records {
+            let begin = starts[record & MARKS];
+            let bit = 1 << record;
+            let (mine, others) = rest.split_at_checked(usize::from(key_counts[record & MARKS]))?;
+            rest = others;
+            wrong |= mine.first()?.before != begin;
+            // The end of a value is noted when the next key is found; before the first one there is
+            // none.
+            let (mut last, mut last_depth) = (items.len() - 1, 0);
+            for &Member { id, before, value, depth } in mine {
+                let own = id != opaque;
+                items.get_mut(last)?.to = before.wrapping_add(depth).wrapping_sub(last_depth);
+                let separator = if depth > last_depth { b'{' } else { b',' };
+                let odd = input.at(start + usize::from(before)) != separator;
+                let count = counts.get_mut(id)?;
+                let place = id * RECORDS_MAX + *count;
+                *count += usize::from(own);
+                let set = found.get_mut(id)?;
+                wrong |= (own & odd) | ((id < opaque) & (*set & bit != 0));
+                *set |= bit;
+                items.get_mut(place)?.from = value;
+                last = if own { place } else { last };
+                last_depth = if own { depth } else { last_depth };
+            }
+            items.get_mut(last)?.to = ends[record & MARKS].wrapping_sub(last_depth);
+        }
+        let unknown = *counts.last()?;
+        (!wrong).then_some(unknown)
+    }
+
+    /// Reads the columns from what was noted of each.
+    #[inline(always)]
+    fn spread_columns(&mut self, start: usize, records: usize) -> Option<()> {
+        let row = *self.rows;
+        let all = first(records);
+        self.spread.there.fill(0);
+        self.spread.there[ROOT] = all;
+        if let Values::Count(count) = &mut self.columns.columns[ROOT].values {
+            *count += records;
+        }
+        let mut at = 0;
+        while let Some(&visit) = self.spread.visits.get(at) {
+            let (id, inside) = (visit.id, self.spread.there[visit.parent]);
+            let found = self.spread.found[id];
+            at += 1;
+            if !visit.nullable && found != inside {
+                // The walker says which field is missing.
+                return None;
+            }
+            if found == 0 {
+                self.columns.push_nulls(self.program, id, records);
+                at = visit.next;
+                continue;
+            }
+            let nulls = if visit.fast == Fast::Object {
+                let nulls = self.spread_objects(start, id, found)?;
+                self.spread.there[id] = self.isa.scatter_bits(!nulls, found);
+                if let Values::Count(count) = &mut self.columns.columns[id].values {
+                    *count += records;
                 }
-                wrong |= self.mark_seen(&mut reading, field);
-                let end = match kind {
-                    0 => self.int(id, IntWidth::I64, pos),
-                    7 => self.int(id, IntWidth::U64, pos),
-                    1 => self.float(id, FloatWidth::F64, pos),
-                    2 => self.utf8(id, pos),
-                    3 => self.bool(id, pos),
-                    4 => match isa.vectorize(Ints { walker: self, id, pos }) {
-                        FAIL => isa.vectorize(Any { walker: self, id, pos }),
-                        end => end,
-                    },
-                    _ => isa.vectorize(Any { walker: self, id, pos }),
-                };
-                wrong |= end != start + to as usize;
+                nulls
+            } else if self.columns.columns[id].expands(visit.fast) {
+                let nulls = self.spread_values(start, visit, found, row)?;
+                self.columns.columns[id].expand(self.isa, row, found, records);
+                nulls
+            } else {
+                self.spread_others(start, visit, found, records)?;
+                continue;
+            };
+            if !visit.nullable {
+                if nulls & first(found.count_ones() as usize) != 0 {
+                    return None;
+                }
+                continue;
+            }
+            let nulls = all & !self.isa.scatter_bits(!nulls, found);
+            for from in (0..records).step_by(LANES) {
+                self.columns.columns[id].null_lanes(self.isa, row + from, lanes_at(nulls, from));
+            }
+        }
+        Some(())
+    }
+
+    /// Checks the values of an object, and returns a set of those that are null.
+    #[inline(always)]
+    fn spread_objects(&mut self, start: usize, id: Id, found: u64) -> Option<u64> {
+        let count = found.count_ones() as usize;
+        let items = self.spread.items.get(id * RECORDS_MAX..)?.get(..count)?;
+        let (mut nulls, mut wrong) = (0, false);
+        for (at, item) in items.iter().enumerate() {
+            let word = self.input.word(start + usize::from(item.from));
+            let len = item.to.wrapping_sub(item.from);
+            // The members after a bracket are checked with their keys.
+            let open = len == 1 && word & 0xFF == u64::from(b'{');
+            let empty = len == 2 && word & 0xFFFF == u64::from(u16::from_le_bytes(*b"{}"));
+            let null = len == 4 && word & 0xFFFF_FFFF == u64::from(u32::from_le_bytes(*b"null"));
+            wrong |= !(open | empty | null);
+            nulls |= u64::from(null) << at;
+        }
+        (!wrong).then_some(nulls)
+    }
+
+    /// Appends the values of a column without the rows that have none; returns a set of those that
+    /// are null.
+    #[inline(always)]
+    fn spread_values(&mut self, start: usize, visit: Visit, found: u64, row: usize) -> Option<u64> {
+        let Visit { id, fast, nullable, .. } = visit;
+        let count = found.count_ones() as usize;
+        let mut nulls = 0;
+        for from in (0..count).step_by(LANES) {
+            let lanes = lanes_at(first(count), from);
+            let place = id * RECORDS_MAX + from;
+            let items: &[Item; LANES] =
+                self.spread.items.get(place..place + LANES)?.try_into().ok()?;
+            let mut pos = items.map(|item| start + usize::from(item.from));
+            let to = items.map(|item| start + usize::from(item.to));
+            let null = if nullable { lanes::null(self.input, &mut pos, lanes) } else { 0 };
+            nulls |= u64::from(null) << from;
+            match self.value_lanes(id, fast, &mut pos, lanes & !null, row + from) {
+                Read::Values | Read::Complete => {}
+                Read::Failed => return None,
+            }
+            let mut wrong = false;
+            for lane in 0..LANES {
+                wrong |= has(lanes, lane) & (pos[lane] != to[lane]);
             }
             if wrong {
-                return false;
+                return None;
             }
         }
-        if let Values::Count(count) = &mut self.columns.columns[ROOT].values {
-            *count += 1;
+        // Values were appended for all eight lanes.
+        self.columns.truncate(self.program, id, row + count);
+        Some(nulls | self.columns.columns[id].take_nulls(row))
+    }
+
+    /// Appends the values of a column that is not read in lanes, and its nulls.
+    #[inline(always)]
+    fn spread_others(
+        &mut self,
+        start: usize,
+        visit: Visit,
+        found: u64,
+        records: usize,
+    ) -> Option<()> {
+        let (isa, id) = (self.isa, visit.id);
+        let mut place = id * RECORDS_MAX;
+        for record in 0..records {
+            if found >> record & 1 == 0 {
+                self.columns.push_null(self.program, id);
+                continue;
+            }
+            let Item { from, to } = *self.spread.items.get(place)?;
+            let end = isa.vectorize(Any { walker: self, id, pos: start + usize::from(from) });
+            if end != start + usize::from(to) {
+                return None;
+            }
+            place += 1;
         }
-        self.fill(&reading, start)
+        Some(())
+    }
+
+    /// Skips the values whose keys no field has.
+    #[inline(always)]
+    fn skip_unknown(&mut self, start: usize, group: Group, count: usize) -> Option<()> {
+        if count == 0 {
+            return Some(());
+        }
+        // The walker notes the first such key, and refuses them.
+        let noted = self.options.unknown_keys != UnknownKeys::Error && self.left_out.key.is_some();
+        if !noted || !self.spread.complete {
+            return None;
+        }
+        let (isa, input) = (self.isa, self.input);
+        let node = self.spread.objects.len() - 1;
+        let Spread { members, unknown, .. } = &mut *self.spread;
+        let mut listed = 0;
+        for (at, member) in members.get(..group.keys)?.iter().enumerate() {
+            *unknown.get_mut(listed)? = low16(at);
+            listed += usize::from(member.id == node);
+        }
+        for at in 0..count {
+            let Item { from, to } = *self.spread.items.get(node * RECORDS_MAX + at)?;
+            let (from, to) = (start + usize::from(from), start + usize::from(to));
+            let member = usize::from(*self.spread.unknown.get(at)?);
+            if group.escapes {
+                let Key { open, close, .. } = *self.spread.keys.get(member)?;
+                let (open, close) = (start + usize::from(open), start + usize::from(close));
+                if self.input.slice(open, close).contains(&b'\\') {
+                    return None;
+                }
+            }
+            if skip::is_usual(isa, input.window(from), to.wrapping_sub(from)) {
+                continue;
+            }
+            let outside = usize::from(self.spread.members.get(member)?.depth);
+            if isa.vectorize(SkipOne { walker: self, pos: from, outside }) != to {
+                return None;
+            }
+        }
+        self.left_out.values += count as u64;
+        Some(())
     }
 }
+
+#[cfg(test)]
+mod tests;

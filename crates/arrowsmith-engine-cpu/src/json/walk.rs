@@ -16,7 +16,7 @@ use super::build::{Columns, Values};
 use super::lockstep::{Groups, Lockstep};
 use super::predict::{Follows, Predictor};
 use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
-use super::spread::{Spread, SpreadRecord};
+use super::spread::{Spread, SpreadGroups};
 
 /// Returned in place of a position after an error.
 pub(crate) const FAIL: usize = usize::MAX;
@@ -311,15 +311,19 @@ impl<I: Isa> Walker<'_, I> {
                 }
             }
 
-            let start = pos;
-            pos = FAIL;
             if spread && self.spread_due() {
                 let isa = self.isa;
-                pos = isa.vectorize(SpreadRecord { walker: self, pos: start });
+                let (records, next) = isa.vectorize(SpreadGroups { walker: self, pos });
+                if records > 0 {
+                    progress.records += records as u64;
+                    progress.lines += records as u64;
+                    pos = next;
+                    continue;
+                }
             }
-            if pos == FAIL {
-                pos = self.record(start);
-            }
+
+            let start = pos;
+            pos = self.record(start);
             if pos != FAIL && pos > end {
                 self.fail(ErrorKind::Truncated, end, Subject::Grammar("the rest of the record"));
                 pos = FAIL;
