@@ -103,6 +103,11 @@ impl BufRead for Pieces {
 pub fn csv(data: &[u8]) {
     const FIELDS_MAX: usize = 50;
     let [how, seed, text @ ..] = data else { return };
+    // The command removes it: the decoder does so only if it gets it in one piece.
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+    if text.starts_with("\u{feff}".as_bytes()) {
+        return;
+    }
     let delimiter = if how % 2 == 0 { b',' } else { b'\t' };
     let records = [None, Some(1), Some(3)][usize::from(how / 2) % 3];
     let pieces = || {

@@ -44,6 +44,9 @@ const CSV_OPTIONS: [&str; 10] = [
     "fields_max",
 ];
 
+/// What some programs write before UTF-8.
+const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Bytes of text that a schema of CSV is inferred from, unless all of it is.
 const HEAD_BYTES_MAX: usize = 64 << 20;
 
@@ -243,10 +246,19 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
 /// A reader of the decompressed text.
 fn opened(input: Input, options: &JsonReadOptions) -> Outcome<Box<dyn BufRead>> {
     let open = OpenOptions { compression: options.compression, ..OpenOptions::default() };
-    Ok(match input.open(&open)?.content {
+    let name = input.name();
+    let mut reader: Box<dyn BufRead> = match input.open(&open)?.content {
         Content::Whole(bytes) => Box::new(Cursor::new(Shared(bytes))),
         Content::Stream(stream) => Box::new(BufReader::with_capacity(1 << 20, stream)),
-    })
+    };
+    // The decoder skips a byte order mark only if it gets it in one piece.
+    let mut start = Vec::new();
+    let read = reader.by_ref().take(BYTE_ORDER_MARK.len() as u64).read_to_end(&mut start);
+    read.map_err(|error| Error::io(name.as_deref().unwrap_or_default(), error))?;
+    if start == BYTE_ORDER_MARK {
+        start.clear();
+    }
+    Ok(Box::new(Cursor::new(start).chain(reader)))
 }
 
 struct Shared(SharedBytes);

@@ -401,13 +401,15 @@ fn comma_separated_values_are_inputs() {
         ("id,name\nx,y\n", "'x' as type 'Int8'"),
         ("id,other\n1,x\n", "header"),
         ("id,name\n1,\"x\n2,y\n", "a quoted value does not end"),
-        ("", "no header row"),
     ] {
         folder.write("bad.csv", text);
         let ran = folder.run(&[&["convert", "bad.csv", "-o", "x.arrow"], &schema[..]].concat());
         assert_eq!(ran.status, 1, "{}", ran.text());
         assert!(ran.stderr.contains(message) && ran.stderr.contains("bad.csv"), "{}", ran.stderr);
     }
+    folder.write("mark.csv", "\u{feff}id\n1\n");
+    let ran = folder.run(&["convert", "-q", "mark.csv", "-o", "-", "--to", "ndjson"]);
+    assert_eq!(ran.stdout.as_slice(), b"{\"id\":1}\n".as_slice());
     folder.write("bad.csv", "id,id\n1,2\n");
     let ran = folder.run(&["convert", "bad.csv", "-o", "x.arrow"]);
     assert_eq!(ran.stderr, "error: bad.csv: two columns are named \"id\"\n");
