@@ -14,6 +14,7 @@ use arrow_select::concat::concat_batches;
 use arrowsmith::json::ReaderBuilder;
 use arrowsmith::options::Format;
 use arrowsmith::{Input, JsonReadOptions, OnError};
+use arrowsmith_cli::fuzzing::csv;
 use arrowsmith_core::error::Position;
 use arrowsmith_core::sink::{Cleanup, Folder, Output, Sink, SinkSummary, Upload};
 use arrowsmith_flight::dataset::{self, FileAccess, Snapshot};
@@ -23,10 +24,6 @@ use arrowsmith_source::partitions_of;
 use arrowsmith_testkit::random::Rng;
 
 use crate::flight::{DECODED_BYTES_MAX, quiet};
-
-/// The command is no library; this part of it needs nothing else of it.
-#[path = "../../crates/arrowsmith-cli/src/convert/csv.rs"]
-mod csv;
 
 /// Any bytes as an Arrow file, or as a stream, by the first byte: an error, or valid arrays, which
 /// are those that arrow-ipc reads.

@@ -2,7 +2,7 @@
 //! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has that of
 //! Parquet, `tables` those of other libraries.
 
-mod csv;
+pub mod csv;
 mod parquet;
 mod tables;
 mod target;

@@ -18,6 +18,12 @@ mod convert;
 mod failure;
 mod features;
 mod fetch;
+/// What the fuzz target of CSV calls.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::convert::csv;
+}
 mod generate;
 mod health;
 mod infer;
