@@ -18,17 +18,36 @@ pub(crate) struct Earlier {
     counted: OnceLock<Option<Count>>,
 }
 
+/// A byte order mark, which is no record if it is alone on the first line.
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
 /// Records and line ends.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Count {
     records: u64,
     lines: u64,
     /// Whether there was more than white space since the last line end.
     open: bool,
+    /// What is left of the mark, as long as the text has begun with the rest.
+    mark: &'static [u8],
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self { records: 0, lines: 0, open: false, mark: BOM }
+    }
 }
 
 impl Count {
     fn add(&mut self, mut text: &[u8]) {
+        while let ([first, rest @ ..], [expected, mark @ ..]) = (text, self.mark) {
+            if first != expected {
+                self.open = self.mark.len() < BOM.len();
+                self.mark = &[];
+                break;
+            }
+            (text, self.mark) = (rest, mark);
+        }
         while let Some(end) = memchr::memchr(b'\n', text) {
             let line = text.get(..end).unwrap_or_default();
             self.records += u64::from(self.open || !is_blank(line));
@@ -93,13 +112,21 @@ mod tests {
 
     #[test]
     fn records_are_lines_with_something_in_them() {
-        for (text, records, lines) in
-            [("", 0, 0), ("{}\n", 1, 1), ("\n \t\r\n{}\r\n\n{}\n", 2, 5), ("{}\n{}", 1, 1)]
-        {
+        let cases: [(&[u8], u64, u64); 8] = [
+            (b"", 0, 0),
+            (b"{}\n", 1, 1),
+            (b"\n \t\r\n{}\r\n\n{}\n", 2, 5),
+            (b"{}\n{}", 1, 1),
+            (b"\xEF\xBB\xBF\n{}\n", 1, 2),
+            (b"\xEF\xBB\xBF {}\n", 1, 1),
+            (b"\xEF\xBB\n{}\n", 2, 2),
+            (b"{}\n\xEF\xBB\xBF\n", 2, 2),
+        ];
+        for (text, records, lines) in cases {
             for split in 0..=text.len() {
                 let mut count = Count::default();
-                count.add(&text.as_bytes()[..split]);
-                count.add(&text.as_bytes()[split..]);
+                count.add(&text[..split]);
+                count.add(&text[split..]);
                 assert_eq!((count.records, count.lines), (records, lines), "{text:?} at {split}");
             }
         }
