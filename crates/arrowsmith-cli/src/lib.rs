@@ -96,7 +96,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Prints a usage error, or the requested help or version.
 fn usage(error: &clap::Error) -> u8 {
-    // It repeats the arguments. If its stream is closed, there is nobody left to tell.
+    // It repeats the arguments. If its stream is closed, the message is lost.
     let text = error.render().to_string();
     if redacted(&text) == text {
         drop(error.print().and_then(|()| io::stdout().flush()));
