@@ -55,7 +55,7 @@ pub fn split_json(
             return Ok(Vec::new());
         }
         let count = size.div_ceil(bytes.max(1));
-        let at = |index: u64| (u128::from(size) * u128::from(index) / u128::from(count)) as u64;
+        let at = |index: u64| size / count * index + index.min(size % count);
         Ok((0..count).map(|index| Part::Range(at(index), at(index + 1))).collect())
     })
 }
