@@ -382,7 +382,7 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
                 inputs: Some(inputs(&["python", &library], &[])),
                 commands: vec![
                     Command::new(&["python/setup.sh", "engines", &library]),
-                    Command::new(&[".venv-engines/bin/python", "-m", "pytest", "python/engines"]),
+                    Command::new(&["python/check.sh", "engines"]),
                 ],
                 counts: false,
             });
