@@ -45,18 +45,12 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Checks that the command converts and inspects a file. `before` is an emulator, if needed.
-pub fn converts(command: &Path, folder: &Path, before: &[&str]) -> Outcome {
+/// Checks that the command converts and inspects a file in the folder. `command` makes the command
+/// without arguments, under an emulator if it needs one.
+pub fn converts(command: impl Fn() -> Command, folder: &Path) -> Outcome {
     shell::write(&folder.join("in.jsonl"), "{\"id\":1,\"name\":\"a\"}\n{\"id\":2}\n")?;
     let run = |arguments: &[&str]| {
-        let mut program = match before {
-            [first, rest @ ..] => {
-                let mut program = Command::new(first);
-                program.args(rest).arg(command);
-                program
-            }
-            [] => Command::new(command),
-        };
+        let mut program = command();
         program.args(arguments).current_dir(folder);
         shell::output(&mut program)
     };
@@ -64,7 +58,7 @@ pub fn converts(command: &Path, folder: &Path, before: &[&str]) -> Outcome {
     let found = run(&["inspect", "out.arrow", "--json"])?;
     let is_right = found.contains("\"rows\":2") || found.contains("\"rows\": 2");
     if !is_right || run(&["infer", "in.jsonl"])?.is_empty() {
-        return fail(format!("{}: made of two records: {found}", command.display()));
+        return fail(format!("{:?}: made of two records: {found}", command()));
     }
     Ok(())
 }
@@ -141,14 +135,25 @@ pub fn emulated(release: &Release, wheel: &Path) -> Outcome {
     shell::output(pip.arg(&site).arg(wheel))?;
     let read = "import arrowsmith, platform; t = arrowsmith.read_json(b'{\"id\":1}\\n{\"id\":2}'); \
                 print(platform.machine(), t.num_rows, str(t.schema).strip())";
-    let mut python = Command::new(&qemu);
-    python.arg("-L").arg(&root).arg(root.join("usr/bin/python3.11")).args(["-c", read]);
-    python.env("PYTHONHOME", root.join("usr")).env("PYTHONPATH", &site);
-    let found = shell::output(python.env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    let python = || {
+        let mut python = Command::new(&qemu);
+        python.arg("-L").arg(&root).arg(root.join("usr/bin/python3.11"));
+        python.env("PYTHONHOME", root.join("usr")).env("PYTHONPATH", &site);
+        python.env("PYTHONDONTWRITEBYTECODE", "1");
+        python
+    };
+    let found = shell::output(python().args(["-c", read]))?;
     if found != "aarch64 2 id: int64\n" {
         return fail(format!("the module for aarch64 read {found:?}"));
     }
-    converts(&site.join("bin/arrowsmith"), &site, &[&qemu])?;
+    // The command is a script, whose interpreter is the emulated Python.
+    let script = site.join("bin/arrowsmith");
+    let command = || {
+        let mut command = python();
+        command.arg(&script);
+        command
+    };
+    converts(command, &site)?;
     println!("   under emulation: the module for aarch64 reads, the command converts");
     Ok(())
 }

@@ -23,9 +23,14 @@ pub fn make(release: &Release) -> Outcome {
         }
         let folder = release.staged(&format!("try-{}", arch.name))?;
         if runs_here(arch) {
-            checks::converts(&command, &folder, &[])?;
+            checks::converts(|| Command::new(&command), &folder)?;
         } else if let (AARCH64, Some(qemu)) = (arch, checks::qemu()) {
-            checks::converts(&command, &folder, &[&qemu])?;
+            let emulated = || {
+                let mut emulated = Command::new(&qemu);
+                emulated.arg(&command);
+                emulated
+            };
+            checks::converts(emulated, &folder)?;
         } else {
             checks::strict(&format!("nothing here runs the command for {}", arch.name))?;
         }

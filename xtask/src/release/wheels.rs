@@ -144,7 +144,7 @@ fn try_installed(release: &Release, wheel: &Path) -> Outcome {
         command
     };
     shell::output(program("python").args(["-m", "pip", "install", "--no-index"]).arg(wheel))?;
-    checks::converts(&venv.join("bin/arrowsmith"), &venv, &[])?;
+    checks::converts(|| Command::new(venv.join("bin/arrowsmith")), &venv)?;
     let read =
         "import arrowsmith; t = arrowsmith.read_json('in.jsonl'); print(t.num_rows, t.schema)";
     let found = shell::output(program("python").args(["-c", read]))?;
