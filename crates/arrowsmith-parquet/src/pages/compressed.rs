@@ -3,7 +3,8 @@
 
 use arrowsmith_core::Result;
 
-use super::{Body, Pages};
+use super::Pages;
+use super::body::Body;
 use crate::header::{Encoding, LevelEncoding, PageHeader, PageKind};
 
 /// A page that is still compressed.

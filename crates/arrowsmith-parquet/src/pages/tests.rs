@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{Int32Array, RecordBatch, StringArray};
 use arrowsmith_core::{Error, FileErrorKind, Limits};
+use arrowsmith_simd::Buf;
 use arrowsmith_source::FileReader;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as TheirEncoding};
@@ -13,6 +14,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 
 use super::*;
 use crate::file::Tail;
+use crate::header::{Encoding, LevelEncoding};
 use crate::index::page_locations;
 
 fn file(properties: WriterProperties) -> Bytes {
