@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The RLE/bit-packing hybrid encoding of levels, dictionary indices and booleans.
 
+mod indices;
+mod levels;
+
 use std::mem::MaybeUninit;
 
+pub use self::indices::Indices;
+pub(super) use self::indices::indices;
+use self::levels::{Bits, Levels};
 use super::isa::bits_at;
-use super::read::{Decode, Scratch};
 use super::{CHUNK, ColumnError, Result, varint};
-use crate::buffer::BitWriter;
-use crate::isa::{Isa, Kernel, Level};
+use crate::isa::{Isa, Level};
 use crate::prefetch::{DISTANCE_BYTES, prefetch};
 use crate::{BitBuffer, Buf};
 
@@ -314,203 +318,7 @@ impl<'a> Hybrid<'a> {
     }
 }
 
-struct Levels<'a, 'd> {
-    hybrid: &'a mut Hybrid<'d>,
-    count: usize,
-    max: u8,
-    out: &'a mut Buf<u8>,
-}
-
-impl Kernel for Levels<'_, '_> {
-    type Output = Result<()>;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, isa: I) -> Result<()> {
-        let (mut left, max) = (self.count, self.max);
-        // A packed level can be too large only if the width allows more than the maximum.
-        let check = self.hybrid.width > 8 - max.leading_zeros() || max & max.wrapping_add(1) != 0;
-        while left > 0 {
-            let count = left.min(CHUNK);
-            let room = self.out.room(count);
-            self.hybrid.decode(isa, max, room)?;
-            // SAFETY: `decode` has written all of the room.
-            unsafe { self.out.advance(count) };
-            if check {
-                let levels = self.out.as_slice();
-                let mut greatest = 0;
-                for &level in &levels[levels.len() - count..] {
-                    greatest = greatest.max(level);
-                }
-                if greatest > max {
-                    return Err(ColumnError::Level);
-                }
-            }
-            left -= count;
-        }
-        Ok(())
-    }
-}
-
-struct Bits<'a, 'd> {
-    hybrid: &'a mut Hybrid<'d>,
-    count: usize,
-    out: &'a mut BitBuffer,
-}
-
-impl Kernel for Bits<'_, '_> {
-    type Output = Result<usize>;
-
-    #[inline(always)]
-    fn run<I: Isa>(self, _isa: I) -> Result<usize> {
-        let Self { hybrid, count, out } = self;
-        let mut out = out.writer(count);
-        let mut left = count;
-        let mut ones = 0;
-        while left > 0 {
-            let (more, set) = hybrid.short_runs(left, &mut out);
-            left -= more;
-            ones += set;
-            if left == 0 {
-                break;
-            }
-            match hybrid.piece(left.min(1 << 32))? {
-                Piece::Same(value, count) => {
-                    if value > 1 {
-                        return Err(ColumnError::Level);
-                    }
-                    let bits = if value == 1 { u64::MAX } else { 0 };
-                    for at in (0..count).step_by(64) {
-                        let len = (count - at).min(64);
-                        out.put(bits & (u64::MAX >> (64 - len)), len);
-                    }
-                    ones += if value == 1 { count } else { 0 };
-                    left -= count;
-                }
-                Piece::Packed(bytes, count) => {
-                    for at in (0..count).step_by(64) {
-                        let len = (count - at).min(64);
-                        let bits = bits_at(bytes, at, 64) & (u64::MAX >> (64 - len));
-                        out.put(bits, len);
-                        ones += bits.count_ones() as usize;
-                    }
-                    left -= count;
-                }
-                Piece::Middle(bytes, skip, count) => {
-                    let bits = bits_at(bytes, skip, 64) & ((1 << count) - 1);
-                    out.put(bits, count);
-                    ones += bits.count_ones() as usize;
-                    left -= count;
-                }
-            }
-        }
-        Ok(ones)
-    }
-}
-
-impl Hybrid<'_> {
-    /// Appends runs of single bits as long as they are short and complete. The kind of the next run
-    /// is unpredictable, so it is decided with a select instead of a branch. Returns the number of
-    /// bits, and how many of them are set.
-    #[inline(always)]
-    fn short_runs(&mut self, wanted: usize, out: &mut BitWriter<'_>) -> (usize, usize) {
-        if let Run::Same { left: 1.., .. } | Run::Packed { left: 1.., .. } = self.run {
-            return (0, 0);
-        }
-        let (mut pos, mut count, mut ones) = (self.pos, 0, 0);
-        while let Some(word) = self.data.get(pos..).and_then(<[u8]>::first_chunk) {
-            let word = u64::from_le_bytes(*word);
-            let header = (word & 0xFF) as usize;
-            let size = header >> 1;
-            let packed = header & 1 == 1;
-            // A header and seven groups fill a word.
-            let value = word >> 8 & 0xFF;
-            let limit = if packed { 7 } else { 63 };
-            let len = if packed { 8 * size } else { size };
-            if size > limit || len > wanted - count || (!packed && value > 1) {
-                break;
-            }
-            let bits = if packed { word >> 8 } else { value.wrapping_neg() };
-            let bits = bits & ((1 << len) - 1);
-            out.put(bits, len);
-            ones += bits.count_ones() as usize;
-            count += len;
-            pos += if packed { 1 + size } else { 2 };
-        }
-        self.pos = pos;
-        (count, ones)
-    }
-}
-
-/// Dictionary indices without lookup, for dictionary arrays: a [`Decode`] of `u32` and `i32`.
-#[derive(Debug, Clone)]
-pub struct Indices<'a> {
-    hybrid: Hybrid<'a>,
-    len: usize,
-}
-
-impl<'a> Indices<'a> {
-    /// Indices into a dictionary of `len` entries.
-    pub fn new(hybrid: Hybrid<'a>, len: usize) -> Self {
-        Self { hybrid, len }
-    }
-
-    /// The indices not yet decoded.
-    pub fn into_hybrid(self) -> Hybrid<'a> {
-        self.hybrid
-    }
-}
-
-// SAFETY: `Hybrid::decode` writes all of `out`, or fails.
-unsafe impl Decode<u32> for Indices<'_> {
-    #[inline(always)]
-    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<u32>]) -> Result<()> {
-        self.hybrid.decode32(isa, out)?;
-        // SAFETY: all of `out` was written.
-        let indices = unsafe { std::slice::from_raw_parts(out.as_ptr().cast::<u32>(), out.len()) };
-        check(isa, indices, self.len)
-    }
-}
-
-// SAFETY: as above.
-unsafe impl Decode<i32> for Indices<'_> {
-    #[inline(always)]
-    fn decode<I: Isa>(&mut self, isa: I, out: &mut [MaybeUninit<i32>]) -> Result<()> {
-        if i32::try_from(self.len).is_err() {
-            return Err(ColumnError::Offset);
-        }
-        // SAFETY: both types have the same layout.
-        let out = unsafe {
-            std::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<MaybeUninit<u32>>(), out.len())
-        };
-        Decode::<u32>::decode(self, isa, out)
-    }
-}
-
-/// Whether all indices are less than `len`.
-#[inline(always)]
-pub(super) fn check<I: Isa>(isa: I, indices: &[u32], len: usize) -> Result<()> {
-    if indices.is_empty() || (isa.max32(indices) as usize) < len {
-        Ok(())
-    } else {
-        Err(ColumnError::Index)
-    }
-}
-
-/// The next indices of a chunk, all less than `len`, stored in `scratch`.
-#[inline(always)]
-pub(super) fn indices<'s, I: Isa>(
-    isa: I,
-    hybrid: &mut Hybrid<'_>,
-    len: usize,
-    scratch: &'s mut Scratch<u32, { CHUNK + 1 }>,
-    count: usize,
-) -> Result<&'s [u32]> {
-    hybrid.decode32(isa, scratch.room(count))?;
-    // SAFETY: `decode32` has written `count`.
-    let indices = unsafe { scratch.filled(count) };
-    check(isa, indices, len)?;
-    Ok(indices)
-}
+impl Hybrid<'_> {}
 
 /// Appends `count` levels of the deprecated encoding `BIT_PACKED`: `width` bits each, highest
 /// first.
