@@ -15,12 +15,15 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane is a place in several arrays")]
 
-use arrowsmith_core::{Framing, UnknownKeys};
-use arrowsmith_simd::isa::{Isa, Kernel};
-use arrowsmith_simd::lanes::{self, Elements, LANES, Literal, Positions, has};
+mod lists;
+mod script;
 
-use super::build::{Values, offset};
-use super::predict::Follows;
+use arrowsmith_core::Framing;
+use arrowsmith_simd::isa::{Isa, Kernel};
+use arrowsmith_simd::lanes::{self, LANES, Positions, has};
+
+use self::script::{Action, Script};
+use super::build::Values;
 use super::program::{Code, Fast, Id, ROOT, ROOT_OBJECT};
 use super::walk::{Any, FAIL, Timestamp, Walker};
 
@@ -44,53 +47,6 @@ const ROW_MAX: usize = 4;
 
 /// All lanes.
 const ALL: u8 = u8::MAX;
-
-/// The action after a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    /// Read the value of a field.
-    Value(Fast),
-    /// Enter the object that is the value of a field.
-    Open,
-    /// Leave the object.
-    Close,
-    /// Skip a value that no column needs, inside this many containers.
-    Skip(usize),
-    /// Append nulls for a nullable field that was never seen; it has no text.
-    Absent,
-}
-
-#[derive(Debug)]
-#[repr(C)]
-struct Step {
-    literal: Literal,
-    action: Action,
-    id: Id,
-    nullable: bool,
-    /// Whether some lanes did not have the text last time.
-    partial: bool,
-}
-
-impl Step {
-    fn new(literal: Literal, action: Action, id: Id, nullable: bool) -> Self {
-        Self { literal, action, id, nullable, partial: false }
-    }
-}
-
-/// The expected form of a record.
-#[derive(Debug)]
-pub(crate) struct Script {
-    steps: Vec<Step>,
-    /// The text of each step in objects of which it is the first member.
-    openings: Vec<Literal>,
-}
-
-impl Script {
-    fn push(&mut self, step: Step, opening: Literal) {
-        self.steps.push(step);
-        self.openings.push(opening);
-    }
-}
 
 /// Decides whether and when to read objects of one kind in lockstep.
 #[derive(Debug, Default)]
@@ -234,155 +190,6 @@ impl<I: Isa> Walker<'_, I> {
             }
         }
         true
-    }
-
-    /// Reads elements of a list of objects, the first of them at `pos`, as far as lockstep allows;
-    /// returns the position of the next one, or of the bracket after the last.
-    #[inline(always)]
-    pub fn elements_in_lockstep(&mut self, item: Id, object: usize, mut pos: usize) -> usize {
-        if self.careful || !self.locksteps[object].due() {
-            return pos;
-        }
-        let mut script = None;
-        while let Some(elements) = lanes::elements(self.isa, self.input, pos, *b"{}")
-            && elements.count >= ELEMENTS_MIN
-        {
-            if script.is_none() {
-                script = self.take_script(object, item);
-            }
-            let Some(script) = &mut script else {
-                self.locksteps[object].failed();
-                return pos;
-            };
-            let row = self.columns.len(item);
-            let (left_out, lanes) = (self.left_out.values, self.left_out.lanes);
-            self.left_out.lanes = ALL >> (LANES - elements.count.min(LANES));
-            let end = self.element_group(script, item, &elements);
-            self.left_out.lanes = lanes;
-            if end == FAIL {
-                self.columns.truncate(self.program, item, row);
-                self.left_out.values = left_out;
-                self.locksteps[object].failed();
-                return pos;
-            }
-            if elements.count < LANES {
-                self.columns.truncate(self.program, item, row + elements.count);
-            }
-            self.locksteps[object].penalty = 0;
-            self.predictors[object].passed(elements.count);
-            pos = end;
-            if elements.next.is_none() {
-                break;
-            }
-        }
-        if script.is_some() {
-            self.locksteps[object].script = script;
-        }
-        pos
-    }
-
-    /// Reads these elements; returns the position of the next one, or of the bracket after the
-    /// last; else [`FAIL`].
-    #[inline(always)]
-    fn element_group(&mut self, script: &mut Script, item: Id, elements: &Elements) -> usize {
-        let mut pos = elements.starts;
-        // Lanes without an element of their own repeat the first; their values are truncated again.
-        if !self.steps(script, item, &mut pos) {
-            return FAIL;
-        }
-        self.after_elements(elements, &pos)
-    }
-
-    /// Checks that each element ends, at `pos`, where the next one starts; returns the start of the
-    /// one after them, or of the bracket after the last; else [`FAIL`].
-    #[inline(always)]
-    fn after_elements(&self, elements: &Elements, pos: &Positions) -> usize {
-        let Elements { starts, count, next } = *elements;
-        for lane in 0..LANES {
-            if lane + 1 < count {
-                let gap = starts[lane + 1].wrapping_sub(pos[lane]);
-                let comma = self.input.at(pos[lane]) == b',';
-                let space = gap == 1 || (gap == 2 && self.input.at(pos[lane] + 1) == b' ');
-                if !comma || !space {
-                    return FAIL;
-                }
-            }
-        }
-        let last = pos[(count - 1) & (LANES - 1)];
-        match next {
-            None if self.input.at(last) == b']' => last,
-            Some(next) if self.input.at(last) == b',' && self.space(last + 1) == next => next,
-            _ => FAIL,
-        }
-    }
-
-    /// Reads elements of a list of lists of 64-bit floating-point numbers, the first of them at
-    /// `pos`, as far as they are of one length, up to [`ROW_MAX`]; returns the position of the next
-    /// one, or of the bracket after the last.
-    #[inline(always)]
-    pub fn float_lists_in_lockstep(&mut self, item: Id, mut pos: usize) -> usize {
-        let step = &self.program.steps[item];
-        let Code::List(leaf) = step.code else { return pos };
-        if step.depth > self.options.limits.depth_max {
-            return pos;
-        }
-        while let Some(elements) = lanes::elements(self.isa, self.input, pos, *b"[]")
-            && elements.count >= ELEMENTS_MIN
-        {
-            let mut row = [[0; LANES]; ROW_MAX];
-            let mut at = elements.starts;
-            let Some(len) = self.float_rows(&mut at, &mut row) else { return pos };
-            let end = self.after_elements(&elements, &at);
-            let Ok([list, items]) = self.columns.columns.get_disjoint_mut([item, leaf]) else {
-                return pos;
-            };
-            let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut items.values)
-            else {
-                return pos;
-            };
-            if end == FAIL {
-                return pos;
-            }
-            for lane in 0..elements.count {
-                for values_of in row.iter().take(len) {
-                    values.push(values_of[lane & (LANES - 1)]);
-                }
-                ends.push(offset(values.len()));
-            }
-            pos = end;
-            if elements.next.is_none() {
-                break;
-            }
-        }
-        pos
-    }
-
-    /// Reads a list of numbers in each lane, all of one length; returns the length.
-    #[inline(always)]
-    fn float_rows(
-        &mut self,
-        pos: &mut Positions,
-        row: &mut [[u64; LANES]; ROW_MAX],
-    ) -> Option<usize> {
-        let (isa, input) = (self.isa, self.input);
-        for (done, values) in row.iter_mut().enumerate() {
-            // The bracket, or the comma.
-            for lane in pos.iter_mut() {
-                *lane += 1;
-            }
-            *values = isa.float_lanes(input, pos, ALL)?;
-            match lanes::same_byte(input, pos)? {
-                b',' => {}
-                b']' => {
-                    for lane in pos.iter_mut() {
-                        *lane += 1;
-                    }
-                    return Some(done + 1);
-                }
-                _ => return None,
-            }
-        }
-        None
     }
 
     /// Reads an object of node `id` in each lane.
@@ -600,86 +407,6 @@ impl<I: Isa> Walker<'_, I> {
     fn absent(&mut self, id: Id) {
         self.columns.push_nulls(self.program, id, LANES);
     }
-
-    /// Compiles the state of the predictors to a script; `None` if there is no single order of
-    /// fields.
-    #[cold]
-    #[inline(never)]
-    fn learn_script(&self, object: usize, id: Id) -> Option<Script> {
-        let mut script = Script { steps: Vec::new(), openings: Vec::new() };
-        self.learn_object(id, object, 0, &mut script)?;
-        Some(script)
-    }
-
-    fn learn_object(&self, id: Id, object: usize, depth: usize, script: &mut Script) -> Option<()> {
-        let outside = self.program.steps[id].depth;
-        if outside > self.options.limits.depth_max || depth >= DEPTH_MAX {
-            return None;
-        }
-        let layout = &self.program.objects[object];
-        let (first, members) = self.predictors[object].slots.split_first()?;
-        if !first.literal.text().starts_with(b"{") {
-            return None;
-        }
-        let head = before_quote(first.literal.text());
-        let mut seen = vec![false; layout.keys.len()];
-        for (at, slot) in members.iter().enumerate() {
-            let literal = slot.literal.clone();
-            let last = at + 1 == members.len();
-            if last != (slot.follows == Follows::End) || script.steps.len() > STEPS_MAX {
-                return None;
-            }
-            let text = literal.text();
-            let tail = text.get(before_quote(text).len()..).unwrap_or_default();
-            let opening = match slot.follows {
-                Follows::End => Literal::new(b"{}")?,
-                // An opening text that is too long matches nothing.
-                _ => Literal::new(&[head, tail].concat()).or(Literal::new(b"\0"))?,
-            };
-            match slot.follows {
-                Follows::Field(fast) => {
-                    let field = slot.field as usize;
-                    if std::mem::replace(seen.get_mut(field)?, true) {
-                        return None;
-                    }
-                    let id = layout.first + field;
-                    let nullable = self.program.steps[id].nullable;
-                    match self.program.steps[id].code {
-                        Code::Struct(inner) => {
-                            script.push(Step::new(literal, Action::Open, id, nullable), opening);
-                            self.learn_object(id, inner, depth + 1, script)?;
-                        }
-                        _ => {
-                            let action = Action::Value(fast);
-                            script.push(Step::new(literal, action, id, nullable), opening);
-                        }
-                    }
-                }
-                Follows::Unknown if self.options.unknown_keys == UnknownKeys::Error => return None,
-                Follows::Unknown => {
-                    let action = Action::Skip(outside);
-                    script.push(Step::new(literal, action, id, false), opening);
-                }
-                Follows::End => {
-                    for field in (0..seen.len()).filter(|&field| !seen[field]) {
-                        let id = layout.first + field;
-                        if !self.program.steps[id].nullable {
-                            return None;
-                        }
-                        let step = Step::new(Literal::EMPTY, Action::Absent, id, true);
-                        script.push(step, Literal::EMPTY);
-                    }
-                    script.push(Step::new(literal, Action::Close, id, false), opening);
-                }
-            }
-        }
-        (!members.is_empty()).then_some(())
-    }
-}
-
-/// The text before the quote of a key.
-fn before_quote(text: &[u8]) -> &[u8] {
-    text.split(|b| *b == b'"').next().unwrap_or_default()
 }
 
 /// Skips one value.

@@ -4,115 +4,25 @@
 //! Functions take the position of a value and return the position after it, or [`FAIL`] with the
 //! reason in [`Walker::fault`], so that the path without errors stays in registers.
 
+mod state;
+mod stream;
+
 use arrowsmith_core::{DecodeOptions, ErrorKind, Framing, OnError};
 use arrowsmith_plan::{FloatWidth, IntWidth};
+use arrowsmith_simd::Input;
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::skip::{self, Rules};
-use arrowsmith_simd::stream::ListStream;
 use arrowsmith_simd::text::{Fault, cut_escape};
-use arrowsmith_simd::{Buf, Input};
 
-use super::build::{Columns, Values};
+pub(crate) use self::state::{LeftOut, Progress, Scratch, State, Stop, Subject};
+use super::build::Columns;
 use super::lockstep::{Groups, Lockstep};
-use super::predict::{Follows, Predictor};
+use super::predict::Predictor;
 use super::program::{Code, Fast, Id, Program, ROOT, ROOT_OBJECT};
 use super::spread::{Spread, SpreadGroups};
 
 /// Returned in place of a position after an error.
 pub(crate) const FAIL: usize = usize::MAX;
-
-/// The subject of an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// The value of this node.
-    Value(Id),
-    /// A missing field of this object, by its index.
-    Missing(usize, usize),
-    /// The grammar, with the expected text.
-    Grammar(&'static str),
-}
-
-/// Why the walker stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stop {
-    pub kind: ErrorKind,
-    pub pos: usize,
-    pub subject: Subject,
-}
-
-/// The walker's data; lives as long as the decoder.
-#[derive(Debug)]
-pub(crate) struct State {
-    pub program: Program,
-    /// One per object of the program.
-    pub predictors: Vec<Predictor>,
-    pub columns: Columns,
-    pub options: DecodeOptions,
-    /// Scratch space of conversions.
-    pub scratch: Scratch,
-    /// Whether every string is validated immediately: on the second pass over a chunk that is not
-    /// UTF-8.
-    pub careful: bool,
-    /// Whether text that was removed from the columns was not UTF-8.
-    pub not_utf8: bool,
-    /// Rows of the batch.
-    pub rows: usize,
-    /// The only list of a record, if it has no other field.
-    pub list: Option<(Id, Id)>,
-    /// One per object of the program.
-    pub locksteps: Vec<Lockstep>,
-    pub spread: Spread,
-    /// Start of the current record, or of the first of several that are read together: the position
-    /// to resume at if memory is exhausted. Relative to the piece, which starts at `base` of the
-    /// chunk.
-    pub mark: usize,
-    pub base: usize,
-    /// Values whose keys are not in the schema.
-    pub left_out: LeftOut,
-}
-
-/// Counts values whose keys are not in the schema.
-#[derive(Debug)]
-pub(crate) struct LeftOut {
-    pub values: u64,
-    /// The first of the keys.
-    pub key: Option<String>,
-    /// The lanes that count when eight records are read together.
-    pub lanes: u8,
-}
-
-impl Default for LeftOut {
-    fn default() -> Self {
-        Self { values: 0, key: None, lanes: u8::MAX }
-    }
-}
-
-/// Reusable buffers of conversions.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    pub ints: Buf<u64>,
-    pub text: arrowsmith_simd::TextBuf,
-    pub bytes: Vec<u8>,
-}
-
-/// The result of the loop over records.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Progress {
-    /// The position: of a record that failed, else the end.
-    pub pos: usize,
-    /// Number of completed records.
-    pub records: u64,
-    /// Number of line feeds passed, in [`Framing::Lines`].
-    pub lines: u64,
-    /// Why it stopped before the end.
-    pub stop: Option<Stop>,
-    /// The first error of the record at which it stopped that was replaced by a null. Without
-    /// `stop`, the record, which starts at `start`, is a row anyway, and `pos` is after it.
-    pub nulled: Option<Stop>,
-    pub start: usize,
-    /// Whether it stopped between records, where a comma or another record was expected.
-    pub between: bool,
-}
 
 /// The walker over one piece of text.
 pub(crate) struct Walker<'a, I> {
@@ -356,57 +266,6 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn record(&mut self, pos: usize) -> usize {
         self.value_or_null(ROOT, self.program.fast(ROOT), pos)
-    }
-
-    fn may_stream(&self, framing: Framing) -> bool {
-        let limits = &self.options.limits;
-        let shallow = |(list, _): (Id, Id)| self.program.steps[list].depth <= limits.depth_max;
-        framing == Framing::Lines
-            && self.list.is_some_and(shallow)
-            && self.input.end() <= limits.record_bytes_max
-    }
-
-    /// The literal between records, once it is known, and the length of its head.
-    #[cold]
-    fn learn_stream(&mut self) -> Option<(ListStream, usize)> {
-        let (_, item) = self.list?;
-        let [first, _, last] = &self.predictors.first()?.slots[..] else { return None };
-        if !matches!(first.follows, Follows::Field(_)) || last.follows != Follows::End {
-            return None;
-        }
-        let (head, tail) = (first.literal.text(), last.literal.text());
-        let literal = [b"]", tail, b"\n", head, b"["].concat();
-        let signed = self.program.steps[item].code == Code::Int(IntWidth::I64);
-        Some((ListStream::new(&literal, signed)?, head.len()))
-    }
-
-    /// Reads as many records as a stream kernel can; returns their number, the position of the next
-    /// one, and the position from which to try again.
-    #[inline(always)]
-    fn stream(&mut self, stream: &ListStream, head: usize, pos: usize) -> (usize, usize, usize) {
-        let bracket = pos + head;
-        let opening = self.predictors[0].slots.first();
-        let known = opening.is_some_and(|slot| {
-            slot.literal.len == head && slot.is_at(self.isa, self.input.window(pos))
-        });
-        let Some((list, item)) = self.list else { return (0, pos, FAIL) };
-        if !known || self.input.at(bracket) != b'[' {
-            return (0, pos, pos + 1);
-        }
-        let columns = &mut self.columns.columns;
-        let [list, item] = match columns.get_disjoint_mut([list, item]) {
-            Ok(pair) => pair,
-            Err(_) => return (0, pos, FAIL),
-        };
-        let (Values::Ends(ends), Values::W64(values)) = (&mut list.values, &mut item.values) else {
-            return (0, pos, FAIL);
-        };
-        let done = self.isa.list_stream(self.input, stream, bracket + 1, values, ends);
-        *self.rows += done.records;
-        if let Values::Count(rows) = &mut self.columns.columns[ROOT].values {
-            *rows += done.records;
-        }
-        (done.records, done.pos - 1 - head, done.tried)
     }
 
     /// Reads the value of a node; its first byte is at `pos`.
