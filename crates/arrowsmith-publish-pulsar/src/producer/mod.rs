@@ -18,83 +18,31 @@
 //! accepted again in that order: a broker that deduplicates takes an older number after a newer one
 //! for a duplicate, confirms it, and does not store it.
 
+mod link;
+mod state;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Buf;
 use futures_util::StreamExt;
 use pulsar::error::ConnectionError;
 use pulsar::message::Message;
-use pulsar::message::proto::base_command::Type;
-use pulsar::message::proto::{
-    BaseCommand, CommandCloseProducer, CommandProducer, CommandSendReceipt, ServerError,
-};
+use pulsar::message::proto::{CommandSendReceipt, ServerError};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tracing::{info, warn};
 
-use crate::connection::{Connection, auth_response, closed, locate, ping, pong};
+use self::link::{Connecting, Link};
+pub use self::state::ProducerState;
+use crate::connection::{Connection, auth_response, closed, ping, pong};
 use crate::entry::{Entry, Item, METADATA_BYTES_MAX, Packer, Receipt};
 use crate::error::{PulsarError, Result};
 use crate::options::PulsarOptions;
-use crate::wire::{Outbox, command_frame};
-
-/// What a producer has done so far, for metrics. Read at any time.
-#[derive(Debug)]
-pub struct ProducerState {
-    /// Whether it is connected now.
-    pub connected: AtomicBool,
-    /// Connections made after the first.
-    pub reconnects: AtomicU64,
-    /// Messages sent again because a connection broke before they were confirmed.
-    pub resent: AtomicU64,
-    /// Messages that the broker had already.
-    pub duplicates: AtomicU64,
-    /// Bytes not confirmed yet.
-    pub in_flight_bytes: AtomicU64,
-    /// Maximum message size of the broker, payload and metadata, in bytes.
-    pub message_bytes_max: AtomicU64,
-    /// Last sequence number that the broker had when it was connected to; -1 for none, or where it
-    /// does not deduplicate.
-    last_sequence: AtomicI64,
-    ready: tokio::sync::watch::Sender<Option<Result<()>>>,
-}
-
-impl ProducerState {
-    pub(crate) fn new(message_bytes_max: usize) -> Self {
-        Self {
-            connected: AtomicBool::new(false),
-            reconnects: AtomicU64::new(0),
-            resent: AtomicU64::new(0),
-            duplicates: AtomicU64::new(0),
-            in_flight_bytes: AtomicU64::new(0),
-            message_bytes_max: AtomicU64::new(message_bytes_max as u64),
-            last_sequence: AtomicI64::new(-1),
-            ready: tokio::sync::watch::Sender::new(None),
-        }
-    }
-
-    /// Last sequence number of this producer that the broker had stored when it was connected to.
-    /// `None` before that, and where it does not deduplicate.
-    #[must_use]
-    pub fn last_sequence(&self) -> Option<u64> {
-        u64::try_from(self.last_sequence.load(Ordering::Acquire)).ok()
-    }
-
-    /// Waits for the first connection, or for a permanent error.
-    pub(crate) async fn ready(&self) -> Result<()> {
-        let mut changes = self.ready.subscribe();
-        match changes.wait_for(Option::is_some).await {
-            Ok(result) => result.clone().unwrap_or(Err(PulsarError::Closed)),
-            Err(_) => Err(PulsarError::Closed),
-        }
-    }
-}
+use crate::wire::command_frame;
 
 /// An order to a producer.
 pub(crate) enum Order {
@@ -138,20 +86,6 @@ pub(crate) fn spawn(
         connect_at: Instant::now(),
     };
     (sender, tokio::spawn(producer.run(orders)))
-}
-
-type Connecting = Pin<Box<dyn Future<Output = Result<(Connection, i64)>> + Send>>;
-
-/// A connection with a registered producer.
-struct Link {
-    connection: Connection,
-    outbox: Outbox,
-    /// Whether TLS may still buffer written data.
-    unflushed: bool,
-    /// When data last came.
-    heard: Instant,
-    /// Whether a ping was sent since.
-    asked: bool,
 }
 
 struct Producer {
@@ -317,83 +251,6 @@ impl Producer {
         }
     }
 
-    fn connect_if_due(&mut self) {
-        if self.is_idle() && Instant::now() >= self.connect_at {
-            let options = Arc::clone(&self.options);
-            let (topic, name) = (self.topic.clone(), self.name.clone());
-            let epoch = self.connections;
-            self.connecting =
-                Some(Box::pin(async move { connect(&options, &topic, &name, epoch).await }));
-        }
-    }
-
-    fn connected(&mut self, connection: Connection, last_sequence: i64) {
-        self.connecting = None;
-        let max = connection.message_bytes_max.min(self.options.message_bytes_max);
-        self.packer.message_bytes_max = max;
-        self.state.message_bytes_max.store(max as u64, Ordering::Release);
-        if self.connections == 0 {
-            self.state.last_sequence.store(last_sequence, Ordering::Release);
-            info!(topic = self.topic, producer = self.name, last_sequence, "connected to Pulsar");
-        } else {
-            self.state.reconnects.fetch_add(1, Ordering::Relaxed);
-            let again = self.entries.len();
-            info!(topic = self.topic, producer = self.name, again, "connected to Pulsar again");
-        }
-        self.connections += 1;
-        // Entries for a broker with a larger limit.
-        for index in (0..self.entries.len()).rev() {
-            let bytes = self.entries.get(index).map_or(0, |entry| entry.bytes);
-            if bytes > max
-                && let Some(entry) = self.entries.remove(index)
-            {
-                self.entries_bytes -= entry.bytes;
-                entry.settle(&Err(PulsarError::TooLarge { bytes, bytes_max: max }));
-            }
-        }
-        let mut outbox = Outbox::default();
-        for entry in &self.entries {
-            outbox.push_frame(&entry.frame);
-        }
-        self.state.resent.fetch_add(self.entries.len() as u64, Ordering::Relaxed);
-        self.link = Some(Link {
-            connection,
-            outbox,
-            unflushed: false,
-            heard: Instant::now(),
-            asked: false,
-        });
-        self.state.connected.store(true, Ordering::Release);
-        self.state.ready.send_replace(Some(Ok(())));
-    }
-
-    fn not_connected(&mut self, error: PulsarError) {
-        self.connecting = None;
-        self.wait_before_connecting();
-        warn!(topic = self.topic, producer = self.name, %error, attempts = self.attempts, "no Pulsar");
-        if error.is_permanent() {
-            self.give_up(&error);
-            if self.connections == 0 {
-                self.state.ready.send_replace(Some(Err(error)));
-            }
-        }
-    }
-
-    fn wait_before_connecting(&mut self) {
-        self.attempts = self.attempts.saturating_add(1);
-        self.connect_at = Instant::now() + self.options.backoff(self.attempts);
-    }
-
-    /// The connection is unusable.
-    fn lost(&mut self, error: &PulsarError) {
-        if let Some(link) = self.link.take() {
-            let broker = &link.connection.address;
-            warn!(topic = self.topic, producer = self.name, broker, %error, "lost Pulsar");
-        }
-        self.state.connected.store(false, Ordering::Release);
-        self.wait_before_connecting();
-    }
-
     /// Returns everything that is not confirmed, and remembers the numbers.
     fn give_up(&mut self, error: &PulsarError) {
         self.batch_due = None;
@@ -528,51 +385,6 @@ impl Producer {
             _ => self.lost(error),
         }
     }
-
-    /// Closes the producer at the broker, so that another of its name may register at once.
-    async fn hang_up(&mut self) {
-        let Some(Link { mut connection, .. }) = self.link.take() else { return };
-        self.state.connected.store(false, Ordering::Release);
-        let request_id = connection.request_id();
-        let goodbye = BaseCommand {
-            r#type: i32::from(Type::CloseProducer),
-            close_producer: Some(CommandCloseProducer { producer_id: 0, request_id }),
-            ..BaseCommand::default()
-        };
-        // The broker has all messages; a broken connection has the same effect.
-        let _ = connection.request(&self.options, &goodbye).await;
-    }
-}
-
-/// Connects to the broker of the topic and registers the producer. Returns the last sequence number
-/// that the broker has of it, or -1.
-pub(crate) async fn connect(
-    options: &PulsarOptions,
-    topic: &str,
-    name: &str,
-    epoch: u64,
-) -> Result<(Connection, i64)> {
-    let address = locate(options, topic).await?;
-    let mut connection = Connection::open(options, &address).await?;
-    let request_id = connection.request_id();
-    let request = BaseCommand {
-        r#type: i32::from(Type::Producer),
-        producer: Some(CommandProducer {
-            topic: topic.to_owned(),
-            producer_id: 0,
-            request_id,
-            producer_name: Some(name.to_owned()),
-            epoch: Some(epoch),
-            user_provided_producer_name: Some(true),
-            ..CommandProducer::default()
-        }),
-        ..BaseCommand::default()
-    };
-    let answer = connection.request(options, &request).await?;
-    let Some(success) = answer.command.producer_success else {
-        return Err(PulsarError::unexpected(&connection.address, "no answer about the producer"));
-    };
-    Ok((connection, success.last_sequence_id.unwrap_or(-1)))
 }
 
 /// Maximum payload of a message of this size.
