@@ -235,10 +235,11 @@ impl QueryEngine {
         let waits = self.planners.waits(&sql)?;
         bounds::text(&sql)?;
         let task = self.task()?;
-        let (tell, told) = oneshot::channel();
+        let (send_schema, schema) = oneshot::channel();
         let (sender, mut receiver) = mpsc::channel::<Result<RecordBatch, Error>>(AHEAD_BATCHES);
         let task = self.runtime()?.spawn(async move {
-            let run = AssertUnwindSafe(task.run(sql, parameters, tell, &sender)).catch_unwind();
+            let run =
+                AssertUnwindSafe(task.run(sql, parameters, send_schema, &sender)).catch_unwind();
             // An unexpected end must not look like the end of the rows.
             let failed = match run.await {
                 Ok(result) => result.err(),
@@ -251,9 +252,9 @@ impl QueryEngine {
         });
         // Dropping the batches ends the query.
         let guard = Abort(task.abort_handle());
-        let told = told.await;
+        let schema = schema.await;
         drop(waits);
-        let schema = match told {
+        let schema = match schema {
             Ok(schema) => schema,
             Err(_) => {
                 return Err(match receiver.recv().await {

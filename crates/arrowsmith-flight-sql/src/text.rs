@@ -53,7 +53,7 @@ const REASON_BYTES_MAX: usize = 2_000;
 
 /// A DataFusion error as clients see it.
 pub(crate) fn status(error: &DataFusionError) -> Status {
-    let whole = told(error);
+    let whole = status_of(error);
     let reason = whole.message();
     if reason.len() <= REASON_BYTES_MAX {
         return whole;
@@ -62,7 +62,7 @@ pub(crate) fn status(error: &DataFusionError) -> Status {
     Status::new(whole.code(), format!("{cut}…"))
 }
 
-fn told(error: &DataFusionError) -> Status {
+fn status_of(error: &DataFusionError) -> Status {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(reason) => {
             Status::resource_exhausted(format!("sql: {reason}"))
