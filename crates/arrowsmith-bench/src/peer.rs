@@ -55,7 +55,7 @@ impl Peer {
 
     /// One conversion.
     pub(crate) fn turn(&mut self) -> Result<Turn, String> {
-        let Answer { seconds, rows, check, peak_rss_mb } = self.process.ask("run")?;
+        let Answer { seconds, rows, check, peak_rss_mb } = self.process.request("run")?;
         if !(seconds.is_finite() && seconds > 0.0) {
             return Err(format!("measured {seconds} seconds"));
         }

@@ -126,7 +126,7 @@ impl Process {
     }
 
     /// Sends it a line and waits for the answer.
-    pub(crate) fn ask<T: DeserializeOwned>(&mut self, line: &str) -> Result<T, String> {
+    pub(crate) fn request<T: DeserializeOwned>(&mut self, line: &str) -> Result<T, String> {
         if let Some(stdin) = &mut self.stdin {
             // If it has ended, the missing answer is reported with its last output.
             let _ = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
@@ -220,7 +220,7 @@ mod tests {
             folder.path(),
             r#"echo noise; while read line; do echo "{\"x\":\"$line\"}"; done"#,
         );
-        let answer: Value = process.ask("one").unwrap();
+        let answer: Value = process.request("one").unwrap();
         assert_eq!(answer["x"], "one");
         assert!(process.usage().unwrap().peak_rss_mb > 0.1);
     }

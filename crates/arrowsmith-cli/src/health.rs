@@ -34,7 +34,7 @@ pub fn run(args: &HealthArgs) -> Outcome {
         .ok_or_else(|| Failure::Usage(format!("{}: expected http://HOST:PORT/PATH", args.url)))?;
     // A timeout of 0 is an error of the socket.
     let timeout = args.timeout.max(Duration::from_secs(1));
-    let answer = ask(&host, path, timeout)
+    let answer = request(&host, path, timeout)
         .map_err(|error| Failure::Work(Error::io(args.url.as_str(), error)))?;
     let line = answer.lines().next().unwrap_or_default();
     if line.starts_with("HTTP/1.") && line.split(' ').nth(1) == Some("200") {
@@ -57,7 +57,7 @@ fn split(url: &str) -> Option<(String, &str)> {
     Some((if has_port { host.to_owned() } else { format!("{host}:80") }, path))
 }
 
-fn ask(host: &str, path: &str, timeout: Duration) -> io::Result<String> {
+fn request(host: &str, path: &str, timeout: Duration) -> io::Result<String> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in host.to_socket_addrs()? {
         let mut stream = match TcpStream::connect_timeout(&address, timeout) {

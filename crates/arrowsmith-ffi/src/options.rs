@@ -40,7 +40,7 @@ pub(crate) struct Own {
 
 /// The options of the JSON reader.
 pub(crate) fn json(text: &[u8]) -> Result<(JsonReadOptions, Own)> {
-    let mut given = given(text)?;
+    let mut given = parse(text)?;
     let rejects = match given.remove(REJECTS) {
         Some(Value::Flag(true)) => Rejects::Some,
         Some(Value::Flag(false) | Value::Default) | None => Rejects::None,
@@ -66,12 +66,12 @@ pub(crate) fn json(text: &[u8]) -> Result<(JsonReadOptions, Own)> {
 /// The options of the Parquet reader.
 pub(crate) fn parquet(text: &[u8]) -> Result<ParquetReadOptions> {
     let mut options = ParquetReadOptions::default();
-    set(given(text)?, |name, value| options.set(name, value))?;
+    set(parse(text)?, |name, value| options.set(name, value))?;
     Ok(options)
 }
 
 /// The options in a text; no text is none.
-fn given(text: &[u8]) -> Result<BTreeMap<String, Value>> {
+fn parse(text: &[u8]) -> Result<BTreeMap<String, Value>> {
     let text = if text.is_empty() { b"{}" } else { text };
     serde_json::from_slice(text).map_err(|error| refused(error.to_string()))
 }

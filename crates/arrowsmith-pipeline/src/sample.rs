@@ -154,7 +154,7 @@ impl Sampler<'_> {
         let uncounted = OpenOptions { bytes_read: Arc::default(), ..self.options.open.clone() };
         match input.again() {
             Some(again) => {
-                self.look(Origin::from(input), uncounted)?;
+                self.infer(Origin::from(input), uncounted)?;
                 Ok(Origin::from(again))
             }
             None => {
@@ -162,7 +162,7 @@ impl Sampler<'_> {
                 match content {
                     Content::Whole(bytes) => {
                         let content = Content::Whole(Arc::clone(&bytes));
-                        self.look(
+                        self.infer(
                             Source { name: name.clone(), content, offset }.into(),
                             uncounted,
                         )?;
@@ -172,7 +172,7 @@ impl Sampler<'_> {
                     Content::Stream(reader) => {
                         let tape = Tape::new(reader);
                         let content = Content::Stream(Box::new(tape.clone()));
-                        self.look(
+                        self.infer(
                             Source { name: name.clone(), content, offset }.into(),
                             uncounted,
                         )?;
@@ -185,7 +185,7 @@ impl Sampler<'_> {
     }
 
     /// Passes records to the inferrer until it has enough.
-    fn look(&mut self, origin: Origin, open: OpenOptions) -> Result<()> {
+    fn infer(&mut self, origin: Origin, open: OpenOptions) -> Result<()> {
         let options = CutOptions {
             open,
             framing: self.options.framing,

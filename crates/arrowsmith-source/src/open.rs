@@ -144,7 +144,7 @@ impl Input {
                     return Err(no_range("this is no plain file"));
                 };
                 let bytes_read = Arc::clone(&options.bytes_read);
-                Ok((Content::Stream(Box::new(Counted { reader, bytes_read })), offset))
+                Ok((Content::Stream(Box::new(CountingReader { reader, bytes_read })), offset))
             }
             Self::Bytes { bytes, .. } => {
                 plain(effective(options.compression, (*bytes).as_ref()))?;
@@ -294,7 +294,7 @@ impl AsRef<[u8]> for Lent {
 }
 
 fn stream(reader: Box<dyn Read + Send>, options: &OpenOptions) -> io::Result<Content> {
-    let mut reader = Counted { reader, bytes_read: Arc::clone(&options.bytes_read) };
+    let mut reader = CountingReader { reader, bytes_read: Arc::clone(&options.bytes_read) };
     let head = match options.compression {
         Compression::Auto => read_head(&mut reader)?,
         _ => Vec::new(),
@@ -324,12 +324,12 @@ fn read_head(reader: &mut impl Read) -> io::Result<Vec<u8>> {
 }
 
 /// Counts the bytes read, for progress.
-struct Counted {
+struct CountingReader {
     reader: Box<dyn Read + Send>,
     bytes_read: Arc<AtomicU64>,
 }
 
-impl Read for Counted {
+impl Read for CountingReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.bytes_read.fetch_add(read as u64, Ordering::Relaxed);

@@ -77,12 +77,12 @@ impl Contestant {
     }
 
     pub(super) fn get(&mut self, uri: &str) -> Result<Got, String> {
-        self.process.ask(&format!("get {uri}"))
+        self.process.request(&format!("get {uri}"))
     }
 
     /// Sums the received batches, and frees them.
     pub(super) fn check(&mut self) -> Result<Check, String> {
-        let Sums { rows, check } = self.process.ask("check")?;
+        let Sums { rows, check } = self.process.request("check")?;
         Ok(Check { rows, columns: check })
     }
 }

@@ -143,7 +143,7 @@ impl Tools {
         sources: &Sources,
         family: &str,
     ) -> Result<T, String> {
-        self.ask("report.py", sources, &["--family", family])
+        self.request("report.py", sources, &["--family", family])
     }
 
     /// The resources of each module, largest first.
@@ -152,7 +152,7 @@ impl Tools {
         struct Said {
             modules: std::collections::BTreeMap<String, Module>,
         }
-        let said: Said = self.ask("report.py", sources, &["--family", family, "--modules"])?;
+        let said: Said = self.request("report.py", sources, &["--family", family, "--modules"])?;
         let named = said.modules.into_iter().map(|(name, module)| Module { name, ..module });
         let mut modules: Vec<Module> = named.collect();
         modules.sort_by_key(|module| std::cmp::Reverse(module.copies * module.luts_all));
@@ -161,10 +161,10 @@ impl Tools {
 
     /// The full design, placed and routed.
     pub(crate) fn placed(&self, sources: &Sources) -> Result<Placed, String> {
-        self.ask("place.py", sources, &[])
+        self.request("place.py", sources, &[])
     }
 
-    fn ask<T: DeserializeOwned>(
+    fn request<T: DeserializeOwned>(
         &self,
         script: &str,
         sources: &Sources,

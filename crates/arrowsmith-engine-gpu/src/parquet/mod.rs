@@ -87,19 +87,19 @@ impl Columns {
     }
 
     /// The rows of a window, or of the part of it that fits into memory.
-    fn window(&self, asked: &Asked<'_>, rows: Range<usize>) -> Result<Window> {
+    fn window(&self, request: &FieldRequest<'_>, rows: Range<usize>) -> Result<Window> {
         let most = (self.options.memory_bytes_max, self.options.offset_max);
         let mut rows = rows;
         let mut lane = self.lane()?;
         let outcome = loop {
-            let outcome = asked.decode(&mut lane, &rows, most);
+            let outcome = request.decode(&mut lane, &rows, most);
             lane.arena.reset(lane.stream.as_mut())?;
             match outcome {
                 Ok(array) => break Ok(Window::Rows(array, rows.start)),
                 Err(Halt::Unsure) => break Ok(Window::Unsure),
                 Err(Halt::Failed(error)) => break Err(error),
                 // The rows of lists cannot be located.
-                Err(Halt::TooLarge) if asked.repeats() || rows.len() <= ROWS_MIN => {
+                Err(Halt::TooLarge) if request.repeats() || rows.len() <= ROWS_MIN => {
                     break Ok(Window::Unsure);
                 }
                 Err(Halt::TooLarge) => rows.end = rows.start + rows.len() / 2,
@@ -127,7 +127,7 @@ enum Window {
 }
 
 /// One field of one row group.
-struct Asked<'a> {
+struct FieldRequest<'a> {
     file: &'a File,
     row_group: usize,
     nest: &'a Nest,
@@ -135,7 +135,7 @@ struct Asked<'a> {
     verify_checksums: bool,
 }
 
-impl Asked<'_> {
+impl FieldRequest<'_> {
     fn repeats(&self) -> bool {
         self.shapes.iter().any(|shape| shape.rep_max > 0)
     }
@@ -228,15 +228,15 @@ impl DeviceSource {
         let (Some(first), Some(last)) = (self.ranges.front(), self.ranges.back()) else {
             return Ok(true);
         };
-        let asked = Asked {
+        let request = FieldRequest {
             file: &self.file,
             row_group: self.row_group,
             nest: &self.nest,
             shapes: &self.shapes,
             verify_checksums: self.options.verify_checksums,
         };
-        let wanted = if asked.repeats() { 0..self.rows } else { first.start..last.end };
-        match self.columns.window(&asked, wanted)? {
+        let wanted = if request.repeats() { 0..self.rows } else { first.start..last.end };
+        match self.columns.window(&request, wanted)? {
             Window::Rows(array, first) => self.window = (array, first),
             Window::Unsure => return Ok(false),
         }

@@ -136,18 +136,18 @@ impl Circuits {
         let all = RowSelection::all(array.len());
         let ranges: VecDeque<_> = selection.unwrap_or(&all).ranges().iter().cloned().collect();
         let fits = ranges.back().is_none_or(|range| range.end <= array.len());
-        Ok(fits.then(|| Box::new(Whole { array, ranges }) as Box<dyn ColumnDecoder>))
+        Ok(fits.then(|| Box::new(DecodedColumn { array, ranges }) as Box<dyn ColumnDecoder>))
     }
 }
 
 /// The requested rows of a decoded column chunk.
-struct Whole {
+struct DecodedColumn {
     array: ArrayRef,
     /// Rows still to come, as indices into the array.
     ranges: VecDeque<Range<usize>>,
 }
 
-impl ColumnDecoder for Whole {
+impl ColumnDecoder for DecodedColumn {
     fn next(&mut self, rows: usize) -> Result<ArrayRef> {
         let mut parts = Vec::new();
         let mut left = rows;

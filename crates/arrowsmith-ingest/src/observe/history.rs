@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::status::Board;
+use super::status::StatusSource;
 use crate::receive::stopped;
 
 /// Time from one point to the next.
@@ -75,7 +75,11 @@ impl History {
 }
 
 /// Adds points until the service ends.
-pub(crate) async fn keep(history: Arc<History>, board: Arc<Board>, stop: watch::Receiver<bool>) {
+pub(crate) async fn keep(
+    history: Arc<History>,
+    board: Arc<StatusSource>,
+    stop: watch::Receiver<bool>,
+) {
     let mut steps = interval(STEP);
     steps.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

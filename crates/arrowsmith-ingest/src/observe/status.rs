@@ -24,14 +24,14 @@ pub(crate) enum Texts {
 }
 
 /// A stream, and its sinks by name.
-pub(crate) type Shown = (Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>);
+pub(crate) type StreamAndSinks = (Arc<Stream>, Vec<(String, Arc<SinkMetrics>)>);
 
 /// What the state is made of.
-pub(crate) struct Board {
+pub(crate) struct StatusSource {
     pub(crate) started: Instant,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) memory_bytes_max: usize,
-    pub(crate) streams: Vec<Shown>,
+    pub(crate) streams: Vec<StreamAndSinks>,
     pub(crate) rejects: Arc<LastRejects>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Counts {
     pub(crate) spooled: u64,
 }
 
-impl Board {
+impl StatusSource {
     pub(crate) fn counts(stream: &Stream, sinks: &[(String, Arc<SinkMetrics>)]) -> Counts {
         let metrics = &stream.metrics;
         let rejected = metrics.rejected.get() + metrics.refused.get();
@@ -127,7 +127,7 @@ impl Board {
 
     /// Bytes and records received, by stream.
     pub(crate) fn received(&self) -> Vec<(u64, u64)> {
-        let one = |(stream, _): &Shown| {
+        let one = |(stream, _): &StreamAndSinks| {
             (stream.metrics.received_bytes.get(), stream.metrics.records.get())
         };
         self.streams.iter().map(one).collect()

@@ -15,7 +15,7 @@ use axum::routing::get;
 use tokio::time::sleep;
 
 use super::history::History;
-use super::status::{Board, Texts};
+use super::status::{StatusSource, Texts};
 use crate::receive::http::{bearer, is_known};
 use crate::receive::refusal::Refusal;
 use crate::receive::server::Guest;
@@ -24,7 +24,7 @@ use crate::receive::{Common, stopped};
 /// What handlers share.
 pub(crate) struct Web {
     pub(crate) common: Arc<Common>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<StatusSource>,
     pub(crate) history: Arc<History>,
     pub(crate) admin_token: Option<String>,
     /// Whether everything has been opened, and ends not yet.

@@ -12,7 +12,7 @@ use crate::config::{Config, Fsync, StreamConfig};
 use crate::observe::last_rejects::LastRejects;
 use crate::observe::latency::Latency;
 use crate::observe::metrics::Metrics;
-use crate::observe::status::Shown;
+use crate::observe::status::StreamAndSinks;
 use crate::publish::order::Order;
 use crate::publish::sinks::{Needs, SinkConfig};
 use crate::publish::worker::{QUEUE_MAX, Sink};
@@ -28,7 +28,7 @@ pub(super) struct Parts<'a> {
     pub(super) metrics: Arc<Metrics>,
     pub(super) latency: Option<Latency>,
     pub(super) last_rejects: Arc<LastRejects>,
-    pub(super) board: Vec<Shown>,
+    pub(super) board: Vec<StreamAndSinks>,
 }
 
 impl Parts<'_> {

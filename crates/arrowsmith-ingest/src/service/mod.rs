@@ -29,7 +29,7 @@ use crate::observe::history;
 use crate::observe::latency::Latency;
 use crate::observe::metrics::Metrics;
 use crate::observe::otlp;
-use crate::observe::status::{Board, Texts};
+use crate::observe::status::{StatusSource, Texts};
 use crate::observe::web::{self, Web};
 use crate::receive::http::{self, Intake};
 use crate::receive::{Common, follow, server, tcp, tls};
@@ -121,7 +121,7 @@ impl Service {
         let streams: Vec<Arc<Stream>> = board.iter().map(|(s, _)| Arc::clone(s)).collect();
         let web = Arc::new(Web {
             common: Arc::clone(&common),
-            board: Arc::new(Board {
+            board: Arc::new(StatusSource {
                 started: Instant::now(),
                 metrics,
                 memory_bytes_max: memory,
@@ -303,7 +303,7 @@ impl Service {
     fn summary(&self) -> Summary {
         let mut summary = Summary::default();
         for (stream, sinks) in &self.web.board.streams {
-            let counts = Board::counts(stream, sinks);
+            let counts = StatusSource::counts(stream, sinks);
             let done = counts.published + counts.rejected + counts.spooled;
             let one = StreamSummary {
                 received: counts.received,

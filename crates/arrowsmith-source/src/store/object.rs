@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::runtime::{Builder, Runtime};
 
-use super::failure::told;
+use super::failure::io_error;
 use crate::dataset::{ends_in, nothing_in};
 use crate::{DataFile, Input, Ranged, partitions_of};
 
@@ -42,7 +42,8 @@ impl Ranged for Object {
     }
 
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
-        let parts = runtime()?.block_on(self.store.get_ranges(&self.path, ranges)).map_err(told)?;
+        let parts =
+            runtime()?.block_on(self.store.get_ranges(&self.path, ranges)).map_err(io_error)?;
         let lengths = ranges.iter().map(|range| range.end - range.start);
         if !lengths.eq(parts.iter().map(|part| part.len() as u64)) {
             return Err(io::Error::other("the store returned fewer bytes than it announced"));
@@ -57,7 +58,7 @@ impl Ranged for Object {
 /// # Errors
 /// [`Error::Io`] if the store does not have it or cannot be reached.
 pub fn object(store: Arc<dyn ObjectStore>, path: &Path, name: &str) -> Result<Input> {
-    let asked = runtime().and_then(|runtime| runtime.block_on(store.head(path)).map_err(told));
+    let asked = runtime().and_then(|runtime| runtime.block_on(store.head(path)).map_err(io_error));
     let meta = asked.map_err(|error| Error::io(name, error))?;
     Ok(input(&store, meta, name))
 }
@@ -77,7 +78,7 @@ pub fn objects(
 ) -> Result<Vec<DataFile>> {
     let listed = runtime().and_then(|runtime| {
         let list = store.list(Some(prefix)).try_collect::<Vec<ObjectMeta>>();
-        runtime.block_on(list).map_err(told)
+        runtime.block_on(list).map_err(io_error)
     });
     let mut listed = listed.map_err(|error| Error::io(name, error))?;
     listed.sort_by(|one, other| one.location.cmp(&other.location));

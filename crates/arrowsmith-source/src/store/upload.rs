@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutPayload};
 use tokio::task::JoinSet;
 
-use super::failure::told;
+use super::failure::io_error;
 use super::object::runtime;
 use super::url::open;
 
@@ -91,7 +91,7 @@ impl StoreFolder {
 
     async fn has_files(&self) -> io::Result<bool> {
         let first = self.store.list(Some(&self.prefix)).try_next().await;
-        Ok(first.map_err(told)?.is_some())
+        Ok(first.map_err(io_error)?.is_some())
     }
 
     /// Makes the objects visible; if one fails, deletes those that are.
@@ -99,7 +99,7 @@ impl StoreFolder {
         for at in 0..sent.len() {
             let done = match self.lock.is_stopped() {
                 true => Err(io::ErrorKind::Interrupted.into()),
-                false => sent[at].1.complete().await.map(drop).map_err(told),
+                false => sent[at].1.complete().await.map(drop).map_err(io_error),
             };
             let Err(error) = done else { continue };
             for (path, _) in &sent[..at] {
@@ -190,7 +190,8 @@ impl Object {
     fn send(&mut self) -> io::Result<()> {
         let runtime = runtime()?;
         if self.parts.is_none() {
-            let upload = runtime.block_on(self.store.put_multipart(&self.path)).map_err(told)?;
+            let upload =
+                runtime.block_on(self.store.put_multipart(&self.path)).map_err(io_error)?;
             self.parts = Some(Parts { upload, sending: JoinSet::new() });
         }
         let Some(parts) = &mut self.parts else { return Ok(()) };
@@ -206,7 +207,7 @@ impl Parts {
     async fn wait(&mut self, max: usize) -> io::Result<()> {
         while self.sending.len() > max {
             match self.sending.join_next().await {
-                Some(Ok(done)) => done.map_err(told)?,
+                Some(Ok(done)) => done.map_err(io_error)?,
                 Some(Err(error)) => return Err(io::Error::other(error)),
                 None => break,
             }
@@ -236,7 +237,7 @@ impl Upload for Object {
         let runtime = runtime()?;
         if self.parts.is_none() && self.sent.is_none() {
             let payload = PutPayload::from(Bytes::from(std::mem::take(&mut self.buffer)));
-            runtime.block_on(self.store.put(&self.path, payload)).map_err(told)?;
+            runtime.block_on(self.store.put(&self.path, payload)).map_err(io_error)?;
             return Ok(());
         }
         if self.parts.is_none() || !self.buffer.is_empty() {
@@ -245,7 +246,7 @@ impl Upload for Object {
         let Some(parts) = &mut self.parts else { return Ok(()) };
         runtime.block_on(parts.wait(0))?;
         match self.sent.take() {
-            None => drop(runtime.block_on(parts.upload.complete()).map_err(told)?),
+            None => drop(runtime.block_on(parts.upload.complete()).map_err(io_error)?),
             Some(sent) => {
                 let path = self.path.clone();
                 let Some(parts) = self.parts.take() else { return Ok(()) };

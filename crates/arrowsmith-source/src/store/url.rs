@@ -9,7 +9,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, parse_url_opts};
 use url::Url;
 
-use super::failure::told;
+use super::failure::io_error;
 use super::object::{object, objects};
 use crate::DataFile;
 
@@ -48,7 +48,7 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
 
 /// The store of a URL, and the path in it.
 pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
-    let refused = |error: object_store::Error| Error::io(url, told(error));
+    let refused = |error: object_store::Error| Error::io(url, io_error(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
     if let Some(message) = ignored(&parsed) {
         return Err(Error::io(url, io::Error::new(io::ErrorKind::InvalidInput, message)));

@@ -16,12 +16,12 @@ use arrowsmith_ingest::{Config, Service};
 
 mod answers;
 mod auto;
-mod away;
 mod cut;
 mod faults;
 mod follow;
 mod slots;
 mod types;
+mod unavailable;
 mod widths;
 
 /// The configuration of one stream `s` with the field `n`, and more settings.

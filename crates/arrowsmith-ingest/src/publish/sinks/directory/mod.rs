@@ -351,7 +351,7 @@ fn retry(path: &Path, error: &io::Error) -> PublishError {
 }
 
 /// A writer that counts and sums up.
-pub(super) struct Counted {
+pub(super) struct CountingWriter {
     file: OpenFile,
     bytes: u64,
     /// Of what was written since it was taken.
@@ -360,13 +360,13 @@ pub(super) struct Counted {
     closed: bool,
 }
 
-impl Counted {
+impl CountingWriter {
     fn new(file: OpenFile) -> Self {
         Self { file, bytes: 0, sum: 0, closed: false }
     }
 }
 
-impl Write for Counted {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.closed {
             return Ok(bytes.len());

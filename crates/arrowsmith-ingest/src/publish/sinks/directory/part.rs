@@ -11,7 +11,7 @@ use arrowsmith_sink::ipc::Unifier;
 
 use super::complete::{Files, Made};
 use super::note::Line;
-use super::{Counted, DirectoryOptions};
+use super::{CountingWriter, DirectoryOptions};
 use crate::disk::{OpenFile, remove_if_there};
 use crate::units::Fsync;
 
@@ -42,7 +42,7 @@ impl From<ArrowError> for WriteError {
 }
 
 /// Writes an Arrow file.
-pub(super) type Writer = FileWriter<BufWriter<Counted>>;
+pub(super) type Writer = FileWriter<BufWriter<CountingWriter>>;
 
 /// A file under construction.
 pub(super) struct Part {
@@ -180,6 +180,6 @@ pub(super) fn writer(
     let ipc = IpcWriteOptions::default()
         .try_with_compression(codec)?
         .with_dictionary_handling(DictionaryHandling::Delta);
-    let file = BufWriter::with_capacity(BUFFER_BYTES, Counted::new(file));
+    let file = BufWriter::with_capacity(BUFFER_BYTES, CountingWriter::new(file));
     FileWriter::try_new_with_options(file, schema, ipc)
 }
