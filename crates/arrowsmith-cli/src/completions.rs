@@ -7,10 +7,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use arrowsmith_core::Error;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::failure::{Failure, Outcome};
 
 /// Print a completion script for a shell
@@ -33,14 +32,14 @@ pub struct ManArgs {
     folder: PathBuf,
 }
 
-pub fn run(args: &CompletionsArgs) -> Outcome {
+pub fn run(args: &CompletionsArgs, mut command: Command) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "arrowsmith", &mut script);
+    clap_complete::generate(args.shell, &mut command, "arrowsmith", &mut script);
     std::io::stdout().write_all(&script).map_err(Failure::stdout)
 }
 
-pub fn manual(args: &ManArgs) -> Outcome {
+pub fn manual(args: &ManArgs, command: Command) -> Outcome {
     let fail = |error| Failure::Work(Error::io(args.folder.display().to_string(), error));
     fs::create_dir_all(&args.folder).map_err(fail)?;
-    clap_mangen::generate_to(Cli::command(), &args.folder).map_err(fail)
+    clap_mangen::generate_to(command, &args.folder).map_err(fail)
 }

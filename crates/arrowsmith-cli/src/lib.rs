@@ -13,6 +13,7 @@
 mod args;
 #[cfg(feature = "bench")]
 mod bench;
+mod cli;
 mod completions;
 mod convert;
 mod failure;
@@ -49,9 +50,8 @@ use std::io::{self, Write};
 use arrowsmith_core::redact::redacted;
 use clap::Parser;
 
-use crate::args::{Cli, Command};
+use crate::cli::Cli;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 
 /// Runs the command with these arguments, of which the first is the program's name, and returns the
 /// exit status (docs/guide/convert.md).
@@ -66,27 +66,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             None => return usage(&error),
         },
     };
-    // The services handle signals themselves; the short commands need no handler.
-    let outcome = match cli.command {
-        Command::Convert(args) => convert::run(&args, &Interrupt::install()),
-        Command::Infer(args) => infer::run(&args, &Interrupt::install()),
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Generate(args) => generate::run(&args, &Interrupt::install()),
-        Command::Ingest(args) => ingest::run(&args),
-        Command::Serve(args) => serve::run(&args),
-        Command::Fetch(args) => fetch::run(&args, &Interrupt::install()),
-        #[cfg(feature = "objects")]
-        Command::Objects(args) => objects::run(&args),
-        #[cfg(feature = "jvm")]
-        Command::Jvm(args) => jvm::run(&args),
-        #[cfg(feature = "rtl")]
-        Command::Rtl(args) => rtl::run(&args),
-        #[cfg(feature = "bench")]
-        Command::Bench(args) => bench::run(&args),
-        Command::Health(args) => health::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => completions::manual(&args),
-    };
+    let outcome = cli.command.run();
     // The process flushes only what an executable of Rust's has left.
     match outcome.and_then(|()| io::stdout().flush().map_err(Failure::stdout)) {
         Ok(()) => 0,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command line, as clap parses it. The options of `convert`, `infer`, `inspect` and `generate`
-//! are here, with the groups that commands share; every other command keeps its options beside its
-//! code. The options of reading come from the library's table ([`read`]).
+//! The options of `convert`, `infer`, `inspect` and `generate`, and the groups that commands share;
+//! every other command keeps its options beside its code. The options of reading come from the
+//! library's table ([`read`]). This module knows no command.
 
 mod read;
 mod values;
@@ -15,62 +15,12 @@ use arrowsmith_load::Target;
 use arrowsmith_sink::folder::Partition;
 use arrowsmith_sink::parquet::Codec;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
-use clap::{Args, Parser, Subcommand};
+use clap::Args;
 
 pub use self::read::{Format, ReadArgs, open_engine};
 pub use self::values::{BufferCompression, Encodings, To, Writer};
-#[cfg(feature = "bench")]
-use crate::bench::BenchArgs;
-use crate::completions::{CompletionsArgs, ManArgs};
-use crate::features;
-use crate::fetch::FetchArgs;
-use crate::health::HealthArgs;
-use crate::ingest::IngestArgs;
-#[cfg(feature = "jvm")]
-use crate::jvm::JvmArgs;
-#[cfg(feature = "objects")]
-use crate::objects::ObjectsArgs;
 use crate::progress::When;
-#[cfg(feature = "rtl")]
-use crate::rtl::RtlArgs;
-use crate::serve::ServeArgs;
 use crate::size;
-
-/// Bytes in any shape, Arrow out, at the speed of the hardware.
-#[derive(Debug, Parser)]
-#[command(
-    name = "arrowsmith",
-    version,
-    long_version = features::long_version(),
-    max_term_width = 100
-)]
-pub struct Cli {
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Convert(Box<ConvertArgs>),
-    Infer(InferArgs),
-    Inspect(InspectArgs),
-    Generate(Box<GenerateArgs>),
-    Ingest(IngestArgs),
-    Serve(Box<ServeArgs>),
-    Fetch(Box<FetchArgs>),
-    #[cfg(feature = "objects")]
-    Objects(ObjectsArgs),
-    #[cfg(feature = "jvm")]
-    Jvm(JvmArgs),
-    #[cfg(feature = "rtl")]
-    Rtl(RtlArgs),
-    #[cfg(feature = "bench")]
-    Bench(BenchArgs),
-    Health(HealthArgs),
-    Completions(CompletionsArgs),
-    #[command(hide = true)]
-    Man(ManArgs),
-}
 
 /// Convert JSON or Parquet to Arrow, Parquet or JSON
 ///
