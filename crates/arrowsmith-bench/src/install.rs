@@ -33,21 +33,25 @@ macro_rules! sources {
     ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
         &[$((
             $file,
-            include_str!(concat!("../embedded/peers/", $folder, "/", kept!($file $($kept)?))),
+            include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/embedded/", $folder, "/",
+                $crate::install::kept!($file $($kept)?)
+            )),
         )),+]
     };
 }
+pub(crate) use sources;
 
-const PYTHON: Sources = sources!("python": "parquet_peer.py", "peer.py", "requirements.txt");
+const PYTHON: Sources = sources!("peers/python": "requirements.txt", "parquet_peer.py", "peer.py");
 const RUST: Sources = sources!(
-    "rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/main.rs", "src/check.rs",
+    "peers/rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/main.rs", "src/check.rs",
     "src/columns.rs", "src/serve.rs", "src/shapes.rs",
 );
 const CPP: Sources = sources!(
-    "cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml" from "manifest.toml", "Cargo.lock",
+    "peers/cpp": "peer.cpp", "columns.h", "shapes.h", "Cargo.toml" from "manifest.toml", "Cargo.lock",
 );
 
-const GO: Sources = sources!("go": "go.mod", "go.sum", "main.go");
+const GO: Sources = sources!("peers/go": "go.mod", "go.sum", "main.go");
 
 /// Builds Redpanda Connect with the components of its peer, if necessary; returns the program.
 pub(crate) fn redpanda_connect(
@@ -88,36 +92,51 @@ pub(crate) fn install(
 }
 
 fn python(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
-    let interpreter = folder.join("venv/bin/python");
-    let changed = write(folder, PYTHON)?;
-    if changed || !folder.join("installed").is_file() {
+    let interpreter = virtual_environment(folder, PYTHON, || {
         progress("installing pyarrow, polars and DuckDB");
-        pip(folder)?;
-    }
+    })?;
     Ok(vec![interpreter, folder.join("peer.py")])
 }
 
-/// Makes a virtual environment with the packages of `requirements.txt` in a folder; `installed` is
-/// there when it is complete.
-pub(crate) fn pip(folder: &Path) -> Result<(), String> {
+/// Writes the sources, of which the first is `requirements.txt`, and installs the packages of that
+/// file if it has changed; returns the interpreter. `installed` is there when the environment is
+/// complete; `before` runs before an installation.
+pub(crate) fn virtual_environment(
+    folder: &Path,
+    sources: Sources,
+    before: impl FnOnce(),
+) -> Result<PathBuf, String> {
+    let interpreter = folder.join("venv/bin/python");
     let done = folder.join("installed");
-    remove(&done)?;
-    run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
-    run(Command::new(folder.join("venv/bin/python"))
-        .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
-        .arg(folder.join("requirements.txt")))?;
-    fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))
+    let changed = write(folder, &sources[..1])?;
+    write(folder, sources)?;
+    if changed || !done.is_file() {
+        before();
+        remove(&done)?;
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder.join("venv")))?;
+        run(Command::new(&interpreter)
+            .args(["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"])
+            .arg(folder.join("requirements.txt")))?;
+        fs::write(&done, "").map_err(|e| format!("{}: {e}", done.display()))?;
+    }
+    Ok(interpreter)
 }
 
 fn rust(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
-    write(folder, RUST)?;
     progress("building arrow-json, sonic-rs and simd-json");
+    let release = release(folder, RUST, "-C target-cpu=native")?;
+    Ok(vec![release.join("arrowsmith-bench-peer")])
+}
+
+/// Writes and builds a Cargo workspace; returns the folder of its programs.
+pub(crate) fn release(folder: &Path, sources: Sources, flags: &str) -> Result<PathBuf, String> {
+    write(folder, sources)?;
     let target = folder.join("target");
     run(cargo(folder)
         .args(["build", "--release", "--locked", "--quiet"])
         .env("CARGO_TARGET_DIR", &target)
-        .env("RUSTFLAGS", "-C target-cpu=native"))?;
-    Ok(vec![target.join("release/arrowsmith-bench-peer")])
+        .env("RUSTFLAGS", flags))?;
+    Ok(target.join("release"))
 }
 
 fn cpp(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, String> {
@@ -149,7 +168,7 @@ fn simdjson_folder(metadata: &[u8]) -> Option<PathBuf> {
 }
 
 /// Cargo, without the environment of the caller's build.
-pub(crate) fn cargo(folder: &Path) -> Command {
+fn cargo(folder: &Path) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(folder);
     for variable in ["CARGO_TARGET_DIR", "RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER"] {

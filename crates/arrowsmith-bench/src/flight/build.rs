@@ -7,23 +7,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::{Sources, cargo, kept, pip, run, write};
+use crate::install::{Sources, release, run, sources, virtual_environment, write};
 
-macro_rules! sources {
-    ($folder:literal: $($file:literal $(from $kept:literal)?),+ $(,)?) => {
-        &[$((
-            $file,
-            include_str!(concat!("../../embedded/peers/flight/", $folder, "/", kept!($file $($kept)?))),
-        )),+]
-    };
-}
-
-const CPP: Sources = sources!("cpp": "harness.hpp", "data.hpp", "server.cpp", "client.cpp", "socket.hpp",
-    "raw_server.cpp", "raw_client.cpp");
-const JAVA: Sources = sources!("java": "pom.xml", "Harness.java", "Server.java", "Client.java");
-const PYTHON: Sources =
-    sources!("python": "requirements.txt", "harness.py", "server.py", "client.py", "rows.py");
-const RUST: Sources = sources!("rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/harness.rs", "src/data.rs",
+const CPP: Sources = sources!(
+    "peers/flight/cpp": "harness.hpp", "data.hpp", "server.cpp", "client.cpp", "socket.hpp",
+    "raw_server.cpp", "raw_client.cpp",
+);
+const JAVA: Sources =
+    sources!("peers/flight/java": "pom.xml", "Harness.java", "Server.java", "Client.java");
+const PYTHON: Sources = sources!(
+    "peers/flight/python": "requirements.txt", "harness.py", "server.py", "client.py", "rows.py",
+);
+const RUST: Sources = sources!("peers/flight/rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/harness.rs", "src/data.rs",
     "src/server.rs", "src/client.rs");
 
 /// Files of a language's server and client, without the files for the benchmark protocol.
@@ -93,12 +88,12 @@ pub(super) fn rows(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<Vec<P
 /// The interpreter that has pyarrow.
 fn python(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, String> {
     let folder = peers.join("python");
-    let changed = write(&folder, &PYTHON[..1])?;
-    write(&folder, PYTHON)?;
-    let interpreter = folder.join("venv/bin/python");
-    if changed || !folder.join("installed").is_file() {
+    let mut is_new = false;
+    let interpreter = virtual_environment(&folder, PYTHON, || {
         progress("installing pyarrow and PostgreSQL's drivers");
-        pip(&folder)?;
+        is_new = true;
+    })?;
+    if is_new {
         // Library names for the linker.
         let links = "import pyarrow; pyarrow.create_library_symlinks()";
         let linked = run(Command::new(&interpreter).args(["-c", links]));
@@ -180,13 +175,9 @@ fn java_version(text: &str) -> u32 {
 }
 
 fn rust(folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Programs, String> {
-    write(folder, RUST)?;
     progress("building the Rust programs");
-    let target = folder.join("target");
-    run(cargo(folder)
-        .args(["build", "--release", "--locked", "--quiet"])
-        .env("CARGO_TARGET_DIR", &target))?;
-    let program = |name: &str| vec![target.join("release").join(name)];
+    let release = release(folder, RUST, "")?;
+    let program = |name: &str| vec![release.join(name)];
     Ok(Programs { server: program("server"), client: program("client") })
 }
 

@@ -11,14 +11,11 @@ use arrowsmith_workload::{Generator, VALUES_MAX_DEFAULT, Workload};
 use serde::Deserialize;
 
 use super::{Options, Report, Row, SEED, handed_over};
-use crate::install::{Sources, pip, run as ran, write};
+use crate::install::{Sources, run as ran, sources, virtual_environment};
 
 const PEER: &str = include_str!("../../embedded/peers/jvm/JsonPeer.java");
 /// Spark from the Python package index: it runs on JDK 17 and newer.
-const SPARK: Sources = &[
-    ("requirements.txt", include_str!("../../embedded/peers/jvm/requirements.txt")),
-    ("spark.py", include_str!("../../embedded/peers/jvm/spark.py")),
-];
+const SPARK: Sources = sources!("peers/jvm": "requirements.txt", "spark.py");
 
 #[derive(Deserialize)]
 struct Answer {
@@ -109,12 +106,8 @@ fn compile(folder: &Path, jdk: &Jdk, libraries: &Libraries) -> Result<std::ffi::
 
 fn spark(folder: &Path) -> Result<(PathBuf, PathBuf), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
-    let changed = write(&folder, &SPARK[..1])?;
-    write(&folder, SPARK)?;
-    if changed || !folder.join("installed").is_file() {
-        pip(&folder)?;
-    }
-    Ok((folder.join("venv/bin/python"), folder.join("spark.py")))
+    let interpreter = virtual_environment(&folder, SPARK, || ())?;
+    Ok((interpreter, folder.join("spark.py")))
 }
 
 fn answers(command: &mut Command) -> Result<Vec<Answer>, String> {

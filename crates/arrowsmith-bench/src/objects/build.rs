@@ -9,14 +9,8 @@ use std::process::Command;
 use arrowsmith_graph::{generate, layout};
 
 use super::missing;
-use crate::install::{Sources, remove, run, write};
+use crate::install::{Sources, remove, run, sources, write};
 use crate::result::NotMeasured;
-
-macro_rules! sources {
-    ($folder:literal: $($file:literal),+ $(,)?) => {
-        &[$(($file, include_str!(concat!("../../embedded/", $folder, "/", $file)))),+]
-    };
-}
 
 const PEERS: Sources = sources!(
     "peers/objects": "codec.hpp", "main.cpp", "net.cpp", "paper.hpp", "paper.cpp", "ours.cpp", "boost.cpp",
