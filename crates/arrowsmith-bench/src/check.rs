@@ -13,13 +13,13 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
     TimestampMicrosecondType, UInt64Type,
 };
-use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use serde::{Deserialize, Serialize};
 
 /// The totals of one conversion.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     /// Records converted.
     pub rows: u64,
@@ -237,7 +237,36 @@ fn items_nulls(
     (counted.count_set_bits() < items).then(|| NullBuffer::new(counted))
 }
 
+/// Bytes of the values, offsets and validity of a batch.
+pub(crate) fn arrow_bytes(batch: &RecordBatch) -> Result<u64, String> {
+    let size = |column: &ArrayRef| column.to_data().get_slice_memory_size();
+    let sizes: Result<Vec<usize>, _> = batch.columns().iter().map(size).collect();
+    Ok(sizes.map_err(|error| error.to_string())?.into_iter().sum::<usize>() as u64)
+}
+
 impl Check {
+    /// Adds the totals of another part.
+    pub(crate) fn add(&mut self, part: &Self) {
+        self.rows += part.rows;
+        for (path, more) in &part.columns {
+            let Some(sum) = self.columns.get_mut(path) else {
+                self.columns.insert(path.clone(), more.clone());
+                continue;
+            };
+            sum.n += more.n;
+            if let (Some(a), Some(b)) = (&mut sum.sum, &more.sum) {
+                let number = |text: &str| text.parse::<u64>().unwrap_or(0);
+                *a = number(a).wrapping_add(number(b)).to_string();
+            }
+            if let (Some(a), Some(b)) = (&mut sum.float, more.float) {
+                *a += b;
+            }
+            if let (Some(a), Some(b)) = (&mut sum.bytes, more.bytes) {
+                *a += b;
+            }
+        }
+    }
+
     /// The first difference, in words; `None` if the results agree.
     ///
     /// Sums of floats may differ by rounding, because engines add in different orders.

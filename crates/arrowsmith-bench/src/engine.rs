@@ -2,16 +2,43 @@
 //! The interface of an engine in this process, and the timing of its turn.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::Instant;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::check::{Check, Checker};
+use crate::definition::Strings;
 use crate::machine;
 
 /// Receives each batch of an engine, in the order of the records.
 pub type Sink<'a> = &'a mut dyn FnMut(RecordBatch) -> Result<(), String>;
+
+/// What an engine converts.
+#[derive(Debug, Clone, Copy)]
+pub enum Source<'a> {
+    /// One JSON record per line, each with its line feed.
+    Json {
+        /// Its schema.
+        schema: &'a SchemaRef,
+        /// The lines.
+        text: &'a [u8],
+    },
+    /// A Parquet file. Opening it belongs to each conversion, unless it is to be in memory
+    /// beforehand.
+    Parquet {
+        /// Its path.
+        file: &'a Path,
+        /// The Arrow type of strings.
+        strings: Strings,
+        /// Whether it is to be in memory.
+        memory: bool,
+    },
+}
+
+/// The reason of an engine that has no reader for a format.
+pub(crate) const OTHER_FORMAT: &str = "does not read this format";
 
 /// An engine that runs in this process.
 pub trait InProcess {
@@ -21,18 +48,18 @@ pub trait InProcess {
     /// Version, instruction set and other properties that determine its speed, for the report.
     fn version(&self) -> String;
 
-    /// Untimed preparation for a schema: compiling a plan, starting threads.
-    ///
-    /// `input` is one JSON record per line, each with its line feed.
+    /// Untimed preparation for an input: compiling a plan, starting threads.
     ///
     /// # Errors
     /// A message, which the report shows as the reason for a missing measurement.
     fn prepare<'a>(
         &'a self,
-        schema: &SchemaRef,
-        input: &'a [u8],
+        source: Source<'a>,
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String>;
+
+    /// Returns all memory kept for later conversions to the system.
+    fn release_memory(&self) {}
 }
 
 /// An engine with its schema and input, ready to convert repeatedly.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use arrow_schema::SchemaRef;
 use arrowsmith_workload::{Generator, Workload};
 
-use crate::definition::{CorpusDefinition, WorkloadDefinition};
+use crate::definition::{CorpusDefinition, TextDefinition};
 use crate::{BenchError, corpus, shapes};
 
 /// A workload, ready to be converted.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct Text {
     pub(crate) workload: String,
     pub(crate) shape: String,
     pub(crate) schema: SchemaRef,
@@ -19,10 +19,10 @@ pub(crate) struct Input {
     pub(crate) text: Vec<u8>,
 }
 
-impl Input {
+impl Text {
     /// Makes the input; `Ok(None)` if its public file is missing.
     pub(crate) fn make(
-        definition: &WorkloadDefinition,
+        definition: &TextDefinition,
         seed: u64,
         size_bytes: u64,
         corpora: Option<&Path>,
@@ -89,7 +89,7 @@ mod tests {
         let definition = Definition::json().unwrap();
         for workload in definition.workloads.iter().filter(|w| w.generator.is_some()) {
             assert!(workload.records.contains_key("1048576"), "{}", workload.name);
-            let input = Input::make(workload, definition.seed, 1 << 20, None).unwrap().unwrap();
+            let input = Text::make(workload, definition.seed, 1 << 20, None).unwrap().unwrap();
             assert!(input.text.len() >= 1 << 20);
         }
     }
@@ -98,17 +98,17 @@ mod tests {
     fn an_input_of_another_length_is_refused() {
         let mut workload = Definition::json().unwrap().workloads.remove(0);
         workload.records = [("1000".to_owned(), 3)].into();
-        let error = Input::make(&workload, 42, 1000, None).unwrap_err().to_string();
+        let error = Text::make(&workload, 42, 1000, None).unwrap_err().to_string();
         assert!(error.ends_with("records, but its definition says 3"), "{error}");
-        assert!(Input::make(&workload, 42, 1001, None).is_ok());
+        assert!(Text::make(&workload, 42, 1001, None).is_ok());
     }
 
     #[test]
     fn a_missing_corpus_is_no_error() {
         let definition = Definition::json().unwrap();
-        let picked = definition.select_workloads(&["real-twitter".into()]).unwrap();
-        assert!(Input::make(&picked[0], 1, 100, None).unwrap().is_none());
-        assert!(Input::make(&picked[0], 1, 100, Some(Path::new("/nowhere"))).unwrap().is_none());
+        let picked = definition.select(&["real-twitter".into()]).unwrap().0;
+        assert!(Text::make(&picked[0], 1, 100, None).unwrap().is_none());
+        assert!(Text::make(&picked[0], 1, 100, Some(Path::new("/nowhere"))).unwrap().is_none());
     }
 
     #[test]

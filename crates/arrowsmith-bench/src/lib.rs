@@ -2,7 +2,8 @@
 //! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
 //! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`,
-//! `rtl`), one report, row and page for all (`result`, `page`). All participants do the same
+//! `rtl`), one report, row and page for all (`result`, `page`), and one runner (`suite`) for those
+//! whose engines and inputs are data of `bench/definitions`. All participants do the same
 //! work on the same bytes in one run, taking turns; the published figures are ratios with their
 //! spread, because absolute figures drift on a shared machine. Our own engines are measured in the
 //! same way as the others. Every result is checked against a reference; a missing measurement is
@@ -55,12 +56,14 @@ mod result;
 pub mod rtl;
 mod shapes;
 mod stats;
+mod suite;
 
 pub use check::{Check, Column};
 pub use csv::csv;
-pub use engine::{InProcess, Keep, Prepared, Sink};
+pub use definition::Strings;
+pub use engine::{InProcess, Keep, Prepared, Sink, Source};
 pub use error::BenchError;
-pub use json::Options;
 pub use reference::ArrowJson;
 pub use report::html;
 pub use result::{Machine, NotMeasured, Report, Row};
+pub use suite::Options;

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_json::ReaderBuilder;
 use arrow_schema::SchemaRef;
 
-use crate::engine::{InProcess, Prepared, Sink};
+use crate::engine::{InProcess, OTHER_FORMAT, Prepared, Sink, Source};
 
 /// Rows in a batch: the default of DataFusion, which uses this decoder.
 const BATCH_ROWS: usize = 8192;
@@ -28,11 +28,11 @@ impl InProcess for ArrowJson {
 
     fn prepare<'a>(
         &'a self,
-        schema: &SchemaRef,
-        input: &'a [u8],
+        source: Source<'a>,
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        Ok(Box::new(Parts { schema: schema.clone(), parts: split(input, threads) }))
+        let Source::Json { schema, text } = source else { return Err(OTHER_FORMAT.to_owned()) };
+        Ok(Box::new(Parts { schema: schema.clone(), parts: split(text, threads) }))
     }
 }
 
@@ -109,6 +109,10 @@ mod tests {
     use crate::engine::check;
     use crate::shapes;
 
+    fn json<'a>(schema: &'a SchemaRef, text: &'a [u8]) -> Source<'a> {
+        Source::Json { schema, text }
+    }
+
     fn threads(count: usize) -> NonZeroUsize {
         NonZeroUsize::new(count).unwrap()
     }
@@ -132,8 +136,8 @@ mod tests {
         let mut text = Vec::new();
         let workload = arrowsmith_workload::Workload::Logs;
         let rows = arrowsmith_workload::Generator::new(workload, 1, 1).fill(500_000, &mut text);
-        let mut one = ArrowJson.prepare(&schema, &text, threads(1)).unwrap();
-        let mut three = ArrowJson.prepare(&schema, &text, threads(3)).unwrap();
+        let mut one = ArrowJson.prepare(json(&schema, &text), threads(1)).unwrap();
+        let mut three = ArrowJson.prepare(json(&schema, &text), threads(3)).unwrap();
         let expected = check(one.as_mut()).unwrap();
         assert_eq!(expected.rows, rows);
         assert_eq!(check(three.as_mut()).unwrap().difference(&expected), None);
@@ -143,7 +147,8 @@ mod tests {
     #[test]
     fn an_error_is_reported() {
         let schema = shapes::schema("battery").unwrap();
-        let mut engine = ArrowJson.prepare(&schema, b"{\"voltage\":[-1]}\n", threads(1)).unwrap();
+        let mut engine =
+            ArrowJson.prepare(json(&schema, b"{\"voltage\":[-1]}\n"), threads(1)).unwrap();
         assert!(engine.run(&mut |_| Ok(())).is_err());
     }
 }

@@ -15,18 +15,18 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
-use crate::check::{Check, Checker, Column};
+use crate::check::{Check, Checker, arrow_bytes as arrow_bytes_of};
 use crate::parquet::data::{Data, Rows};
+use crate::parquet::file::Note;
 
 /// Seed of the first file; each further file adds one.
 pub(super) const SEED: u64 = 42;
 /// Approximate bytes of a row in a Parquet file: determines the rows per file.
 const PARQUET_ROW_BYTES: u64 = 27;
 /// Changed whenever the content changes, so that no older file is used.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// The location and the content of the files.
 #[derive(Debug, Clone)]
@@ -40,16 +40,6 @@ pub(super) struct DataSet {
     /// Of the arrays.
     pub(super) arrow_bytes: u64,
     pub(super) expected: Check,
-}
-
-/// The note stored beside the files.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    recipe: String,
-    parquet_bytes: u64,
-    arrow_bytes: u64,
-    rows: u64,
-    columns: std::collections::BTreeMap<String, Column>,
 }
 
 /// The totals of one file.
@@ -79,15 +69,9 @@ pub(super) fn make(
         expected: Check::default(),
     };
     let note_path = folder.join("note.json");
-    let old = fs::read(&note_path).ok().and_then(|text| serde_json::from_slice::<Note>(&text).ok());
-    if let Some(note) = old.filter(|note| note.recipe == recipe) {
-        let Note { parquet_bytes, arrow_bytes, rows, columns, .. } = note;
-        return Ok(DataSet {
-            parquet_bytes,
-            arrow_bytes,
-            expected: Check { rows, columns },
-            ..set
-        });
+    if let Some(note) = Note::read(&note_path, &recipe) {
+        let Note { parquet_bytes, arrow_bytes, expected, .. } = note;
+        return Ok(DataSet { parquet_bytes, arrow_bytes, expected, ..set });
     }
     progress(&format!("writing {files} files of {rows} rows"));
     for place in [&set.parquet, &set.arrow] {
@@ -98,15 +82,8 @@ pub(super) fn make(
         fs::create_dir_all(place).map_err(BenchError::io(place))?;
     }
     let set = write_all(set, rows, batch_rows)?;
-    let note = Note {
-        recipe,
-        parquet_bytes: set.parquet_bytes,
-        arrow_bytes: set.arrow_bytes,
-        rows: set.expected.rows,
-        columns: set.expected.columns.clone(),
-    };
-    let text = serde_json::to_string(&note).map_err(|e| BenchError::Definition(e.to_string()))?;
-    fs::write(&note_path, text).map_err(BenchError::io(&note_path))?;
+    let DataSet { parquet_bytes, arrow_bytes, expected, .. } = set.clone();
+    Note { recipe, parquet_bytes, arrow_bytes, expected }.write(&note_path)?;
     Ok(set)
 }
 
@@ -138,7 +115,7 @@ fn write_all(mut set: DataSet, rows: u64, batch_rows: u64) -> Result<DataSet, Be
     for (_, part) in parts {
         set.parquet_bytes += part.parquet_bytes;
         set.arrow_bytes += part.arrow_bytes;
-        add(&mut set.expected, &part.check);
+        set.expected.add(&part.check);
     }
     Ok(set)
 }
@@ -167,7 +144,7 @@ fn write(set: &DataSet, index: u64, rows: u64, batch_rows: u64) -> Result<Part, 
         let count = left.min(batch_rows.max(1));
         let batch = source.batch(usize::try_from(count).map_err(|e| text(&e))?)?;
         checker.add(&batch)?;
-        arrow_bytes += size(&batch)?;
+        arrow_bytes += arrow_bytes_of(&batch)?;
         parquet.write(&batch).map_err(|e| text(&e))?;
         arrow.write(&batch).map_err(|e| text(&e))?;
         left -= count;
@@ -188,38 +165,9 @@ pub(super) fn of_file(path: &Path) -> Result<(Check, u64), String> {
     for batch in reader {
         let batch = batch.map_err(|e| text(&e))?;
         checker.add(&batch)?;
-        bytes += size(&batch)?;
+        bytes += arrow_bytes_of(&batch)?;
     }
     Ok((checker.finish(), bytes))
-}
-
-/// Bytes of values, offsets and validity.
-fn size(batch: &arrow_array::RecordBatch) -> Result<u64, String> {
-    let size = |column: &arrow_array::ArrayRef| column.to_data().get_slice_memory_size();
-    let sizes: Result<Vec<usize>, _> = batch.columns().iter().map(size).collect();
-    Ok(sizes.map_err(|error| error.to_string())?.into_iter().sum::<usize>() as u64)
-}
-
-/// The merged totals of two parts.
-fn add(total: &mut Check, part: &Check) {
-    total.rows += part.rows;
-    for (path, more) in &part.columns {
-        let Some(sum) = total.columns.get_mut(path) else {
-            total.columns.insert(path.clone(), more.clone());
-            continue;
-        };
-        sum.n += more.n;
-        if let (Some(a), Some(b)) = (&mut sum.sum, &more.sum) {
-            let number = |text: &str| text.parse::<u64>().unwrap_or(0);
-            *a = number(a).wrapping_add(number(b)).to_string();
-        }
-        if let (Some(a), Some(b)) = (&mut sum.float, more.float) {
-            *a += b;
-        }
-        if let (Some(a), Some(b)) = (&mut sum.bytes, more.bytes) {
-            *a += b;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! The suite from end to end, small, without peers: arrow-json and engines made for the test.
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
 
 use super::*;
 use crate::engine::{Prepared, Sink};
@@ -40,11 +39,10 @@ impl InProcess for Ours {
 
     fn prepare<'a>(
         &'a self,
-        schema: &SchemaRef,
-        input: &'a [u8],
+        source: Source<'a>,
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        let inner = ArrowJson.prepare(schema, input, threads)?;
+        let inner = ArrowJson.prepare(source, threads)?;
         Ok(Box::new(Running { inner, wrong: self.wrong }))
     }
 }

@@ -4,12 +4,9 @@
 //! The totals come from the rows before they are written, so they do not depend on a reader. An
 //! existing file of the same recipe is reused; its totals are stored beside it.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -19,13 +16,13 @@ use serde::{Deserialize, Serialize};
 use super::data::Rows;
 use super::definition::{CodecName, EncodingName, WorkloadDefinition};
 use crate::BenchError;
-use crate::check::{Check, Checker, Column};
+use crate::check::{self, Check, Checker};
 
 /// Rows generated and written at once.
 const BATCH_ROWS: u64 = 65_536;
 
 /// Changed whenever the writer's settings change, so that no older file is used.
-const RECIPE: u32 = 1;
+const RECIPE: u32 = 2;
 
 /// An existing file.
 #[derive(Debug, Clone)]
@@ -37,13 +34,27 @@ pub(crate) struct File {
     pub(crate) expected: Check,
 }
 
-/// The note stored beside the file.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    recipe: String,
-    arrow_bytes: u64,
-    rows: u64,
-    columns: BTreeMap<String, Column>,
+/// The note stored beside files: how they were made, and what is in them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) recipe: String,
+    pub(crate) parquet_bytes: u64,
+    pub(crate) arrow_bytes: u64,
+    pub(crate) expected: Check,
+}
+
+impl Note {
+    /// The note of files that were made by this recipe.
+    pub(crate) fn read(path: &Path, recipe: &str) -> Option<Self> {
+        let note: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+        (note.recipe == recipe).then_some(note)
+    }
+
+    pub(crate) fn write(&self, path: &Path) -> Result<(), BenchError> {
+        let text =
+            serde_json::to_string(self).map_err(|e| BenchError::Definition(e.to_string()))?;
+        fs::write(path, text).map_err(BenchError::io(path))
+    }
 }
 
 impl File {
@@ -59,10 +70,9 @@ impl File {
         let path = folder.join(format!("{}.parquet", workload.name));
         let note_path = folder.join(format!("{}.json", workload.name));
         let recipe = format!("{RECIPE} {workload:?} {seed} {size_bytes} {group_bytes}");
-        if let (Some(note), Ok(found)) = (read_note(&note_path, &recipe), fs::metadata(&path)) {
-            let Note { arrow_bytes, rows, columns, .. } = note;
-            let expected = Check { rows, columns };
-            return Ok(Self { path, file_bytes: found.len(), arrow_bytes, expected });
+        if let (Some(note), true) = (Note::read(&note_path, &recipe), path.is_file()) {
+            let Note { parquet_bytes: file_bytes, arrow_bytes, expected, .. } = note;
+            return Ok(Self { path, file_bytes, arrow_bytes, expected });
         }
 
         // An interrupted run leaves no note, so that its file is not taken for a complete one.
@@ -70,13 +80,10 @@ impl File {
         let io = |error: String| BenchError::io(&path)(std::io::Error::other(error));
         let (expected, arrow_bytes) =
             write(workload, seed, size_bytes, group_bytes, &path).map_err(io)?;
-        let Check { rows, columns } = expected.clone();
-        let note = Note { recipe, arrow_bytes, rows, columns };
-        let text =
-            serde_json::to_string(&note).map_err(|e| BenchError::Definition(e.to_string()))?;
-        fs::write(&note_path, text).map_err(BenchError::io(&note_path))?;
-        let file_bytes = fs::metadata(&path).map_err(BenchError::io(&path))?.len();
-        Ok(Self { path, file_bytes, arrow_bytes, expected })
+        let parquet_bytes = fs::metadata(&path).map_err(BenchError::io(&path))?.len();
+        let note = Note { recipe, parquet_bytes, arrow_bytes, expected };
+        note.write(&note_path)?;
+        Ok(Self { path, file_bytes: parquet_bytes, arrow_bytes, expected: note.expected })
     }
 
     /// Removes the file and its note.
@@ -86,11 +93,6 @@ impl File {
         }
         Ok(())
     }
-}
-
-fn read_note(path: &Path, recipe: &str) -> Option<Note> {
-    let note: Note = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    (note.recipe == recipe).then_some(note)
 }
 
 fn write(
@@ -119,19 +121,12 @@ fn write(
         let count = left.min(BATCH_ROWS);
         let batch = source.batch(usize::try_from(count).map_err(|e| e.to_string())?)?;
         checker.add(&batch)?;
-        arrow_bytes += size(&batch)?;
+        arrow_bytes += check::arrow_bytes(&batch)?;
         writer.write(&batch).map_err(|error| error.to_string())?;
         left -= count;
     }
     writer.close().map_err(|error| error.to_string())?;
     Ok((checker.finish(), arrow_bytes))
-}
-
-/// Bytes of values, offsets and validity.
-fn size(batch: &RecordBatch) -> Result<u64, String> {
-    let size = |column: &Arc<dyn Array>| column.to_data().get_slice_memory_size();
-    let sizes: Result<Vec<usize>, _> = batch.columns().iter().map(size).collect();
-    Ok(sizes.map_err(|error| error.to_string())?.into_iter().sum::<usize>() as u64)
 }
 
 fn properties(workload: &WorkloadDefinition, group_rows: usize) -> WriterProperties {
@@ -181,7 +176,7 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     use super::*;
-    use crate::parquet::definition::Definition;
+    use crate::definition::Definition;
 
     #[test]
     fn every_workload_is_written_as_it_is_defined() {

@@ -4,9 +4,9 @@
 
 use tempfile::{NamedTempFile, TempDir};
 
-use super::definition::Definition;
 use super::file::File;
 use crate::BenchError;
+use crate::definition::Definition;
 
 /// The file of an input.
 pub(crate) enum Place {

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -14,8 +13,8 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 
-use super::{InProcess, Strings};
-use crate::engine::{Prepared, Sink};
+use crate::definition::Strings;
+use crate::engine::{InProcess, OTHER_FORMAT, Prepared, Sink, Source};
 
 /// The reader with a given number of rows per batch, as this command was built.
 #[derive(Debug, Clone, Copy)]
@@ -35,11 +34,12 @@ impl InProcess for ParquetRs {
 
     fn prepare<'a>(
         &'a self,
-        file: &Path,
+        source: Source<'a>,
         threads: NonZeroUsize,
-        strings: Strings,
-        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
+        let Source::Parquet { file, strings, memory } = source else {
+            return Err(OTHER_FORMAT.to_owned());
+        };
         let read = || std::fs::read(file).map(Bytes::from).map_err(|error| error.to_string());
         let bytes = memory.then(read).transpose()?;
         let path = file.to_owned();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::Row;
-use crate::engine::Sink;
+use crate::engine::{Prepared, Sink};
 
 fn options(folder: &Path, workloads: &[&str], engines: &[&str]) -> Options {
     Options {
@@ -52,15 +52,10 @@ impl InProcess for Ours {
 
     fn prepare<'a>(
         &'a self,
-        file: &Path,
+        source: Source<'a>,
         threads: NonZeroUsize,
-        strings: Strings,
-        memory: bool,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        Ok(Box::new(Running {
-            inner: INNER.prepare(file, threads, strings, memory)?,
-            wrong: self.wrong,
-        }))
+        Ok(Box::new(Running { inner: INNER.prepare(source, threads)?, wrong: self.wrong }))
     }
 
     fn release_memory(&self) {

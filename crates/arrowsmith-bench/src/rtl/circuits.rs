@@ -21,6 +21,7 @@ use arrowsmith_workload::{Generator, Workload};
 
 use super::model::Run;
 use super::synthesis::Sources;
+use crate::check::arrow_bytes;
 
 /// Maximum values of a list, in the simulated JSON.
 const VALUES_MAX: u32 = 64;
@@ -65,18 +66,11 @@ pub(crate) fn run_json(
     }
     Ok(Run {
         input_bytes: counts.bytes,
-        output_bytes: found.iter().map(bytes_of).sum(),
+        output_bytes: found.iter().map(arrow_bytes).sum::<Result<u64, String>>()?,
         cycles: counts.cycles,
         starved: counts.starved,
         blocked: counts.blocked,
     })
-}
-
-/// Bytes of a batch's arrays, as Arrow lays them out.
-fn bytes_of(batch: &RecordBatch) -> u64 {
-    let columns = batch.columns().iter();
-    let bytes = columns.filter_map(|column| column.to_data().get_slice_memory_size().ok());
-    bytes.map(|bytes| bytes as u64).sum()
 }
 
 /// The columns of the Parquet paper's Table I with a circuit.

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use arrowsmith_bench::Options;
 use arrowsmith_core::duration;
 use arrowsmith_workload::Workload;
 use clap::{Args, Subcommand};
@@ -76,6 +77,21 @@ pub struct CommonBenchArgs {
     /// Thread counts [default: one, and one per core]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub threads: Vec<NonZeroUsize>,
+}
+
+impl CommonBenchArgs {
+    /// The requested options; the suite supplies the others.
+    pub fn options(&self) -> Options {
+        Options {
+            size_bytes: self.size,
+            rounds: self.run.rounds,
+            workloads: self.workloads.clone(),
+            engines: self.engines.clone(),
+            threads: self.threads.clone(),
+            peers_dir: self.run.peers_dir(Options::default().peers_dir),
+            ..Options::default()
+        }
+    }
 }
 
 /// What was requested, or the default if nothing was.

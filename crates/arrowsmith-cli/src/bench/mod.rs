@@ -19,15 +19,15 @@ use arrow_schema::SchemaRef;
 use arrowsmith::options::Format;
 use arrowsmith::parquet::{Columns, StringForm};
 use arrowsmith::{Input, JsonReadOptions, ParquetReadOptions, SharedBytes, json};
-use arrowsmith_bench::parquet::Strings;
-use arrowsmith_bench::{BenchError, InProcess, NotMeasured, Options, Prepared, Report, Row, Sink};
+use arrowsmith_bench::{
+    BenchError, InProcess, NotMeasured, Options, Prepared, Report, Row, Sink, Source, Strings,
+};
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
 
 pub use self::args::{BenchArgs, Outputs};
 use self::args::{
-    BenchSuite, CommonBenchArgs, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs, RunArgs,
-    requested,
+    BenchSuite, IngestBenchArgs, JsonBenchArgs, ParquetBenchArgs, RunArgs, requested,
 };
 use crate::failure::{Failure, Outcome};
 use crate::size::display;
@@ -45,42 +45,22 @@ pub fn run(args: &BenchArgs) -> Outcome {
 }
 
 fn json(args: &JsonBenchArgs) -> Outcome {
-    let CommonBenchArgs { run, size, workloads, engines, threads } = &args.common;
-    let options = Options {
-        size_bytes: *size,
-        rounds: run.rounds,
-        workloads: workloads.clone(),
-        engines: engines.clone(),
-        threads: threads.clone(),
-        peers_dir: run.peers_dir(Options::default().peers_dir),
-        corpora_dir: args.corpora_dir.clone().or_else(corpora),
-    };
-    let engines: Vec<Box<dyn InProcess>> = vec![Box::new(Cpu)];
+    let corpora_dir = args.corpora_dir.clone().or_else(corpora);
+    let options = Options { corpora_dir, ..args.common.options() };
     let mut progress = |line: &str| eprintln!("{line}");
-    let report = arrowsmith_bench::json::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, &run.outputs)
+    let report = arrowsmith_bench::json::run(&options, vec![Box::new(Cpu)], &mut progress);
+    finish(&report.map_err(failure)?, &args.common.run.outputs)
 }
 
 fn parquet(args: &ParquetBenchArgs) -> Outcome {
-    let CommonBenchArgs { run, size, workloads, engines, threads } = &args.common;
-    let mut options = arrowsmith_bench::parquet::Options {
-        size_bytes: *size,
-        rounds: run.rounds,
-        workloads: workloads.clone(),
-        engines: engines.clone(),
-        threads: threads.clone(),
-        peers_dir: run.peers_dir(Options::default().peers_dir),
-        files_dir: args.files_dir.clone(),
-        keep_files: args.keep_files,
-    };
+    let (files_dir, keep_files) = (args.files_dir.clone(), args.keep_files);
+    let mut options = Options { files_dir, keep_files, ..args.common.options() };
     if args.quick {
-        options = options.quick();
+        options = arrowsmith_bench::parquet::quick(options);
     }
     let mut progress = |line: &str| eprintln!("{line}");
-    let engines: Vec<Box<dyn arrowsmith_bench::parquet::InProcess>> = vec![Box::new(Cpu)];
-    let report =
-        arrowsmith_bench::parquet::run(&options, engines, &mut progress).map_err(failure)?;
-    finish(&report, &run.outputs)
+    let report = arrowsmith_bench::parquet::run(&options, vec![Box::new(Cpu)], &mut progress);
+    finish(&report.map_err(failure)?, &args.common.run.outputs)
 }
 
 /// Writes the requested reports; a wrong result of our engine is a failure.
@@ -223,46 +203,30 @@ impl InProcess for Cpu {
 
     fn prepare<'a>(
         &'a self,
-        schema: &SchemaRef,
-        input: &'a [u8],
+        source: Source<'a>,
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
-        // The reader's threads share the bytes.
-        let input: SharedBytes = Arc::new(input.to_vec());
-        Ok(Box::new(CpuPrepared { schema: Arc::clone(schema), input, threads: threads.get() }))
-    }
-}
-
-impl arrowsmith_bench::parquet::InProcess for Cpu {
-    fn name(&self) -> &str {
-        InProcess::name(self)
-    }
-
-    fn version(&self) -> String {
-        InProcess::version(self)
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        file: &Path,
-        threads: NonZeroUsize,
-        strings: Strings,
-        memory: bool,
-    ) -> Result<Box<dyn Prepared + 'a>, String> {
-        let options = match strings {
-            Strings::Plain => ParquetReadOptions::default(),
-            Strings::View => {
-                ParquetReadOptions { strings: StringForm::View, ..ParquetReadOptions::default() }
+        let threads = threads.get();
+        match source {
+            // The reader's threads share the bytes.
+            Source::Json { schema, text } => {
+                let input: SharedBytes = Arc::new(text.to_vec());
+                Ok(Box::new(CpuJson { schema: Arc::clone(schema), input, threads }))
             }
-            Strings::Dictionary => {
-                ParquetReadOptions { dictionary: Columns::All, ..ParquetReadOptions::default() }
+            Source::Parquet { file, strings, memory } => {
+                let mut options =
+                    ParquetReadOptions { threads: Some(threads), ..ParquetReadOptions::default() };
+                match strings {
+                    Strings::Plain => {}
+                    Strings::View => options.strings = StringForm::View,
+                    Strings::Dictionary => options.dictionary = Columns::All,
+                }
+                let read = || std::fs::read(file).map_err(|error| error.to_string());
+                let bytes = memory.then(read).transpose()?;
+                let bytes = bytes.map(|bytes| Arc::new(bytes) as SharedBytes);
+                Ok(Box::new(CpuParquet { path: file.to_owned(), bytes, options }))
             }
-        };
-        let options = ParquetReadOptions { threads: Some(threads.get()), ..options };
-        let read = || std::fs::read(file).map_err(|error| error.to_string());
-        let bytes = memory.then(read).transpose()?.map(|bytes| Arc::new(bytes) as SharedBytes);
-        let path = file.to_owned();
-        Ok(Box::new(CpuParquet { path, bytes, options }))
+        }
     }
 
     fn release_memory(&self) {
@@ -293,13 +257,13 @@ impl Prepared for CpuParquet {
     }
 }
 
-struct CpuPrepared {
+struct CpuJson {
     schema: SchemaRef,
     input: SharedBytes,
     threads: usize,
 }
 
-impl Prepared for CpuPrepared {
+impl Prepared for CpuJson {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
         let input = Input::Bytes { name: None, bytes: Arc::clone(&self.input) };
         let options = JsonReadOptions {
