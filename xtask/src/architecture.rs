@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn names_are_checked_against_files_and_functions() {
         let root = shell::root();
-        let files = ["xtask/src/architecture.rs", "crates/arrowsmith-cli/src/convert.rs"];
+        let files = ["xtask/src/architecture.rs", "crates/arrowsmith-cli/src/convert/mod.rs"];
         let there = |path: &str, function: &str| exists(root, &files, path, function);
         assert!(there("architecture.rs", "check"));
-        assert!(there("cli/src/convert.rs", ""));
-        assert!(there("crates/arrowsmith-cli/src/convert.rs", "Any::run"));
+        assert!(there("cli/src/convert/mod.rs", ""));
+        assert!(there("crates/arrowsmith-cli/src/convert/mod.rs", "Any::run"));
         assert!(!there("architecture.rs", "checks"));
         assert!(!there("e.rs", ""));
         assert!(is_path("cli/src/convert.rs") && !is_path("arrowsmith.h") && !is_path("a.{rs}.rs"));

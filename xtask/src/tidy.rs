@@ -71,6 +71,7 @@ pub fn tidy() -> ExitCode {
             }
         }
     }
+    module_style(root, &sources, &mut faults);
     for layer in 0..LAYERS.len() {
         crate_rules(root, layer, &mut faults);
     }
@@ -119,6 +120,20 @@ fn source(name: &str, text: &str, faults: &mut Vec<String>) {
     }
 }
 
+/// One style of modules: one with others below it is `foo/mod.rs`. Beside `foo.rs`, a folder `foo`
+/// holds nothing but `tests.rs`.
+fn module_style(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    for path in sources.iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
+        let folder = path.with_extension("");
+        let mut below = sources.iter().filter(|other| other.starts_with(&folder));
+        if below.any(|other| *other != folder.join("tests.rs")) {
+            let name = path.strip_prefix(root).unwrap_or(path).display();
+            faults
+                .push(format!("{name}: has modules below it, so it is a `mod.rs` in their folder"));
+        }
+    }
+}
+
 /// The rules for crates: layers, and `unsafe`.
 fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
     let name = LAYERS[layer];
@@ -159,5 +174,23 @@ fn dependencies(root: &Path, faults: &mut Vec<String>) {
         if !explained.contains(&format!("`{name}`")) {
             faults.push(format!("docs/dependencies.md: does not say why there is {name}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_with_others_below_it_is_in_their_folder() {
+        let found = |files: &[&str]| {
+            let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+            let mut faults = Vec::new();
+            module_style(Path::new(""), &files, &mut faults);
+            faults.len()
+        };
+        assert_eq!(found(&["src/a.rs", "src/a/tests.rs", "src/b/mod.rs", "src/b/c.rs"]), 0);
+        assert_eq!(found(&["src/a.rs", "src/a/b.rs", "src/a/tests.rs"]), 1);
+        assert_eq!(found(&["src/a.rs", "src/ab/c.rs"]), 0);
     }
 }
