@@ -24,5 +24,5 @@ pub use decode::{Chunk, Decoder, Framing, PADDING_BYTES, Reject, Report};
 pub use error::{DataError, Error, ErrorKind, Position, Result};
 pub use file::{FileError, FileErrorKind, FilePlace};
 pub use limits::Limits;
-pub use options::{DecodeOptions, DuplicateKeys, OnError, UnknownKeys};
+pub use options::{DecodeOptions, Dialect, DuplicateKeys, OnError, UnknownKeys};
 pub use sink::{Sink, SinkSummary};

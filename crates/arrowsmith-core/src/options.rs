@@ -37,6 +37,18 @@ pub enum UnknownKeys {
     Error,
 }
 
+/// Whose rules decide which value a text is, where programs that read JSON differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Dialect {
+    /// ISO 8601, exactly; strings only in string columns.
+    #[default]
+    Iso,
+    /// What the JSON source of Apache Spark 4 reads: its forms of dates and timestamps, integers
+    /// as seconds, no leap seconds, base64 with padding only, and any value, as text, in columns of
+    /// strings.
+    Spark,
+}
+
 /// The options of a decoder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -50,6 +62,8 @@ pub struct DecodeOptions {
     /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point fields, as Python's `json` writes
     /// them.
     pub allow_nan: bool,
+    /// Whose rules decide which value a text is.
+    pub dialect: Dialect,
     /// Trust the input to be valid JSON: skipped values are not validated, only their brackets are
     /// matched.
     pub trust: bool,

@@ -164,8 +164,10 @@ impl GpuEngine {
     ) -> Result<DeviceDecoder> {
         let host = rest.decoder(plan, options)?;
         match Program::new(plan) {
-            Ok(program) => self.kernels(plan, options, program, host).map(DeviceDecoder::kernels),
-            Err(_) => Ok(DeviceDecoder::host(host, &self.device)),
+            Ok(program) if Declined::other_dialects(options).is_ok() => {
+                self.kernels(plan, options, program, host).map(DeviceDecoder::kernels)
+            }
+            _ => Ok(DeviceDecoder::host(host, &self.device)),
         }
     }
 
@@ -220,6 +222,7 @@ impl Engine for GpuEngine {
     }
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
+        Declined::other_dialects(options)?;
         plan.check(&options.limits)?;
         Ok(program(plan).map(|_| ())?)
     }
@@ -230,6 +233,7 @@ impl Engine for GpuEngine {
         options: &DecodeOptions,
         rest: &Chain,
     ) -> Answer<Box<dyn Decoder>> {
+        Declined::other_dialects(options)?;
         let program = program(plan)?;
         if rest.engines().is_empty() {
             let reason = "it needs another engine for records that its kernels doubt";

@@ -83,6 +83,7 @@ impl Engine for ReferenceEngine {
 }
 
 fn check_options(options: &DecodeOptions) -> Result<(), Declined> {
+    Declined::other_dialects(options)?;
     let refuse = |what: &str| Err(Declined::new("", format!("the reference engine has no {what}")));
     if options.on_error != OnError::Fail {
         return refuse("on_error other than fail");

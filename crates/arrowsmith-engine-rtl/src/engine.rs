@@ -69,6 +69,7 @@ impl Engine for RtlEngine {
     }
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
+        Declined::other_dialects(options)?;
         plan.check(&options.limits)?;
         Layout::new(plan).map(|_| ()).map_err(EngineError::of_schema)
     }
@@ -81,6 +82,7 @@ impl Engine for RtlEngine {
         options: &DecodeOptions,
         rest: &Chain,
     ) -> Answer<Box<dyn Decoder>> {
+        Declined::other_dialects(options)?;
         let design = generate(plan, "records", self.shape).map_err(EngineError::of_schema)?;
         if rest.engines().is_empty() {
             let reason = "it needs another engine, for records that its circuit does not take";

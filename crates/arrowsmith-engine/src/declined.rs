@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use arrowsmith_core::{Error, FileErrorKind};
+use arrowsmith_core::{DecodeOptions, Dialect, Error, FileErrorKind};
 use arrowsmith_parquet::Column;
 
 /// What an engine does not decode, and why. Another engine may decode it.
@@ -19,6 +19,17 @@ impl Declined {
     /// Declines the field or column at `path` (dotted, empty for the whole plan), for a reason.
     pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { path: path.into(), reason: reason.into() }
+    }
+
+    /// Declines dialects other than ISO 8601, for an engine that knows no other.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn other_dialects(options: &DecodeOptions) -> Result<(), Self> {
+        match options.dialect {
+            Dialect::Iso => Ok(()),
+            Dialect::Spark => Err(Self::new("", "it does not read the dialect spark")),
+        }
     }
 
     /// The same for a column: its path becomes that of reasons without one.

@@ -30,6 +30,7 @@ mod error;
 mod float;
 mod integer;
 mod scan;
+mod spark;
 mod swar;
 mod time;
 
@@ -40,6 +41,8 @@ pub use error::{NumberError, TextError};
 pub use float::{nearest_f64, parse_f16, parse_f32, parse_f64, powers_of_five};
 pub use integer::{parse_i64, parse_u64};
 pub use scan::{NumberShape, scan_number};
+pub use spark::{decode_spark_base64, parse_spark_date, parse_spark_timestamp};
+pub(crate) use time::SECONDS_PER_DAY;
 pub use time::{
     ParsedTimestamp, TimeUnit, looks_like_date, looks_like_timestamp, parse_date32, parse_date64,
     parse_time, parse_timestamp,

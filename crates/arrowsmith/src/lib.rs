@@ -30,8 +30,8 @@ pub use arrow_schema;
 #[doc(hidden)]
 pub use arrowsmith_core::memory::Refused;
 pub use arrowsmith_core::{
-    DataError, DecodeOptions, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind, FilePlace,
-    Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
+    DataError, DecodeOptions, Dialect, DuplicateKeys, Error, ErrorKind, FileError, FileErrorKind,
+    FilePlace, Framing, Limits, OnError, Position, Reject, Report, Result, UnknownKeys,
 };
 pub use arrowsmith_engine::{Chain, Decision, Declined, Engine};
 #[cfg(feature = "gpu")]

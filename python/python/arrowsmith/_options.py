@@ -9,6 +9,7 @@ from arrowsmith._types import Filter, SchemaLike, TypesLike
 Engine: TypeAlias = Literal["cpu", "gpu", "rtl", "reference", "auto"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
 Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
+Dialect: TypeAlias = Literal["iso", "spark"]
 OnError: TypeAlias = Literal["fail", "null", "skip"]
 DuplicateKeys: TypeAlias = Literal["last", "error"]
 UnknownKeys: TypeAlias = Literal["skip", "error"]
@@ -119,6 +120,12 @@ class JsonReadOptions(InferOptions, total=False):
 
     record_column: str | None
     """Add a column of this name with the number of the record in its file, from 0."""
+
+    dialect: Dialect
+    """Whose rules decide which value a text is: in ``spark``, dates, timestamps, base64, and values
+    in columns of strings are what the JSON source of Apache Spark makes of them: ``iso`` (exactly
+    ISO 8601; strings only in columns of strings), ``spark`` (as Apache Spark 4 reads JSON).
+    Default: ``iso``."""
 
     trust: bool
     """Trust the input to be valid JSON: values that no column needs are not validated."""

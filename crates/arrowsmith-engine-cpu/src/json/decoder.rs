@@ -53,7 +53,7 @@ impl JsonDecoder {
     pub fn new(plan: &Plan, options: DecodeOptions, level: Level) -> Result<Self> {
         Level::check_name()?;
         plan.check(&options.limits)?;
-        let program = Program::new(plan)?;
+        let program = Program::new(plan, options.dialect)?;
         let columns = Columns::new(&program);
         let list = only_list(&program);
         let spread = Spread::new(&program);

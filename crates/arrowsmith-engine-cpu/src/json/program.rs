@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Dialect, Error, Result};
 use arrowsmith_number::TimeUnit as Unit;
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
 
@@ -41,12 +41,25 @@ pub(crate) enum Code {
     /// With the UTC offset to subtract from a text without offset, in the unit; `None` if it is
     /// unknown.
     Timestamp(Unit, Option<i64>),
+    /// A timestamp of Spark's dialect.
+    SparkTimestamp(Unit, Zone),
     Duration(Unit),
     List(Id),
     FixedList(Id, usize),
     /// Index of its [`Object`].
     Struct(usize),
     Map(Id, Id),
+}
+
+/// The zone of a column of timestamps in Spark's dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Zone {
+    /// None: a local time, whose text has no zone.
+    Local,
+    /// A zone that is this many microseconds ahead of UTC.
+    Fixed(i64),
+    /// Another one: each text has to have a zone.
+    Named,
 }
 
 /// The functions of the walker: frequent operations have one each, leaves are inlined, and all
@@ -155,7 +168,8 @@ impl FieldSets {
         match step.code {
             Code::Int(IntWidth::I64 | IntWidth::U64)
             | Code::Float(FloatWidth::F64)
-            | Code::Timestamp(..) => self.words |= bit,
+            | Code::Timestamp(..)
+            | Code::SparkTimestamp(..) => self.words |= bit,
             Code::Utf8 => self.texts |= bit,
             Code::Bool => self.bits |= bit,
             Code::List(_) => self.lists |= bit,
@@ -169,6 +183,7 @@ impl FieldSets {
 pub(crate) struct Program {
     pub steps: Vec<Step>,
     pub objects: Vec<Object>,
+    pub dialect: Dialect,
 }
 
 /// Node of the record.
@@ -178,8 +193,8 @@ pub(crate) const ROOT: Id = 0;
 pub(crate) const ROOT_OBJECT: usize = 0;
 
 impl Program {
-    pub fn new(plan: &Plan) -> Result<Self> {
-        let mut program = Self { steps: Vec::new(), objects: Vec::new() };
+    pub fn new(plan: &Plan, dialect: Dialect) -> Result<Self> {
+        let mut program = Self { steps: Vec::new(), objects: Vec::new(), dialect };
         program.reserve(1);
         program.lay(ROOT, plan.root(), 0)?;
         for object in 0..program.objects.len() {
@@ -238,6 +253,15 @@ impl Program {
             Op::Date32 => Code::Date32,
             Op::Date64 => Code::Date64,
             Op::Time(unit) => Code::Time(convert_unit(*unit)),
+            Op::Timestamp { unit, zone } if self.dialect == Dialect::Spark => {
+                let ahead = zone_offset(zone.as_deref(), Unit::Microsecond);
+                let zone = match (zone, ahead) {
+                    (None, _) => Zone::Local,
+                    (Some(_), Some(ahead)) => Zone::Fixed(ahead),
+                    (Some(_), None) => Zone::Named,
+                };
+                Code::SparkTimestamp(convert_unit(*unit), zone)
+            }
             Op::Timestamp { unit, zone } => {
                 let unit = convert_unit(*unit);
                 Code::Timestamp(unit, zone_offset(zone.as_deref(), unit))

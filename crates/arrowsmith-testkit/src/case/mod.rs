@@ -15,7 +15,9 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, Error, Framing, OnError, UnknownKeys};
+use arrowsmith_core::{
+    DecodeOptions, Dialect, DuplicateKeys, Error, Framing, OnError, UnknownKeys,
+};
 use arrowsmith_engine::Engine;
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::text::parse_schema;
@@ -77,6 +79,7 @@ pub struct Options {
     pub on_error: Option<String>,
     pub duplicate_keys: Option<String>,
     pub unknown_keys: Option<String>,
+    pub dialect: Option<String>,
     #[serde(default)]
     pub allow_nan: bool,
     #[serde(default)]
@@ -249,6 +252,11 @@ impl Case {
             None | Some("skip") => UnknownKeys::Skip,
             Some("error") => UnknownKeys::Error,
             Some(other) => return Err(format!("unknown_keys is never {other}")),
+        };
+        options.dialect = match self.options.dialect.as_deref() {
+            None | Some("iso") => Dialect::Iso,
+            Some("spark") => Dialect::Spark,
+            Some(other) => return Err(format!("dialect is never {other}")),
         };
         options.allow_nan = self.options.allow_nan;
         options.trust = self.options.trust;

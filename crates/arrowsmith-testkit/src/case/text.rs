@@ -86,6 +86,7 @@ fn options(options: &Options) -> Vec<String> {
         ("on_error", &options.on_error),
         ("duplicate_keys", &options.duplicate_keys),
         ("unknown_keys", &options.unknown_keys),
+        ("dialect", &options.dialect),
     ];
     for (name, value) in texts {
         parts.extend(value.iter().map(|value| format!("{name} = {}", quoted(value))));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{Chunk, DecodeOptions, Framing, PADDING_BYTES, Result};
+use arrowsmith_core::{Chunk, DecodeOptions, Dialect, Framing, PADDING_BYTES, Result};
 use arrowsmith_engine::Engine;
 use arrowsmith_plan::Plan;
 use arrowsmith_workload::{Generator, Layout, Workload};
@@ -46,7 +46,7 @@ impl Suite<'_> {
     /// # Errors
     /// In what the engine differs from the oracle.
     pub fn random_text(&self, profile: Profile, seed: u64) -> Held {
-        let options = random::options(&mut Rng::new(seed));
+        let options = options(seed);
         self.beside_the_oracle(&random::case(seed, profile), &options, seed)
     }
 
@@ -55,7 +55,7 @@ impl Suite<'_> {
     /// # Errors
     /// In what the engine differs from the oracle.
     pub fn random_fault(&self, profile: Profile, seed: u64) -> Held {
-        let options = random::options(&mut Rng::new(seed));
+        let options = options(seed);
         self.beside_the_oracle(&random::broken_case(seed, profile), &options, seed)
     }
 
@@ -121,6 +121,15 @@ impl Suite<'_> {
         }
         Ok(())
     }
+}
+
+/// Random options, for every fourth seed of Spark's dialect.
+fn options(seed: u64) -> DecodeOptions {
+    let mut options = random::options(&mut Rng::new(seed));
+    if seed % 4 == 3 {
+        options.dialect = Dialect::Spark;
+    }
+    options
 }
 
 /// What an engine makes of a text in one piece.

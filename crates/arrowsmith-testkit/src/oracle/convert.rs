@@ -2,13 +2,13 @@
 //! The oracle's scalars: the JSON types that a column accepts, and their conversion.
 
 use arrow_schema::{DataType, TimeUnit};
-use arrowsmith_core::ErrorKind;
+use arrowsmith_core::{Dialect, ErrorKind};
 use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op};
 
 use super::cell::Cell;
 use super::number::{self, Grammar};
 use super::reader::{Fault, Reader};
-use super::{binary, time};
+use super::{binary, spark, time};
 
 impl Reader<'_> {
     /// Reads the scalar at the cursor, which starts with `first` and is not `null`.
@@ -19,7 +19,7 @@ impl Reader<'_> {
             b'"' if takes_string(&node.op) => {
                 let bytes = self.string(true)?.bytes;
                 // A strict string is UTF-8, so that nothing is lost here.
-                from_string(node, &String::from_utf8_lossy(&bytes))
+                from_string(node, &String::from_utf8_lossy(&bytes), self.options.dialect)
             }
             b't' | b'f' if node.op == Op::Bool => {
                 self.literal(if first == b't' { "true" } else { "false" })?;
@@ -30,10 +30,11 @@ impl Reader<'_> {
                 return Err(self.fault(ErrorKind::Syntax, start));
             }
             b'-' | b'0'..=b'9' | b'N' | b'I' => {
-                if !takes_number(&node.op) {
+                let dialect = self.options.dialect;
+                if !takes_number(&node.op, dialect) {
                     return Err(wrong_type);
                 }
-                from_number(&node.op, self.number(self.options.allow_nan)?)
+                from_number(&node.op, self.number(self.options.allow_nan)?, dialect)
             }
             _ => return Err(self.fault(ErrorKind::Syntax, start)),
         };
@@ -77,7 +78,10 @@ fn takes_string(op: &Op) -> bool {
         || is_temporal(op)
 }
 
-fn takes_number(op: &Op) -> bool {
+fn takes_number(op: &Op, dialect: Dialect) -> bool {
+    if dialect == Dialect::Spark && matches!(op, Op::Date32 | Op::Timestamp { zone: None, .. }) {
+        return false;
+    }
     matches!(op, Op::Int(_) | Op::Float(_) | Op::Decimal128 { .. } | Op::Decimal256 { .. })
         || is_temporal(op)
 }
@@ -86,7 +90,7 @@ fn is_temporal(op: &Op) -> bool {
     matches!(op, Op::Date32 | Op::Date64 | Op::Time(_) | Op::Timestamp { .. } | Op::Duration(_))
 }
 
-fn from_number(op: &Op, text: &str) -> Result<Cell, ErrorKind> {
+fn from_number(op: &Op, text: &str, dialect: Dialect) -> Result<Cell, ErrorKind> {
     let special = text.ends_with('N') || text.ends_with('y');
     match op {
         Op::Float(width) => float(*width, text),
@@ -102,6 +106,9 @@ fn from_number(op: &Op, text: &str) -> Result<Cell, ErrorKind> {
             }
             let (min, max) = int_range(*width);
             in_range(value, min, max)
+        }
+        Op::Timestamp { unit, .. } if dialect == Dialect::Spark => {
+            spark::seconds(number::integer(text)?, *unit).map(|value| Cell::Int(value.into()))
         }
         Op::Date32 => in_range(number::integer(text)?, i32::MIN.into(), i32::MAX.into()),
         Op::Time(unit) => {
@@ -152,13 +159,23 @@ fn float(width: FloatWidth, text: &str) -> Result<Cell, ErrorKind> {
     Ok(Cell::Float(bits))
 }
 
+/// Whether base64 has all of its padding, and nothing of the alphabet of URLs.
+fn is_padded(text: &str) -> bool {
+    text.len().is_multiple_of(4) && !text.contains(['-', '_'])
+}
+
 fn finite<T: Copy>(value: Option<T>, is_finite: impl Fn(T) -> bool) -> Result<T, ErrorKind> {
     value.filter(|value| is_finite(*value)).ok_or(ErrorKind::Overflow)
 }
 
-fn from_string(node: &Node, text: &str) -> Result<Cell, ErrorKind> {
+fn from_string(node: &Node, text: &str, dialect: Dialect) -> Result<Cell, ErrorKind> {
     let int = |value: i64| Cell::Int(value.into());
+    let spark = dialect == Dialect::Spark;
     match &node.op {
+        Op::Date32 if spark => spark::date(text).map(int),
+        Op::Timestamp { unit, zone } if spark => {
+            spark::timestamp(text, *unit, zone.as_deref()).map(int)
+        }
         Op::Decimal128 { precision, scale } | Op::Decimal256 { precision, scale } => {
             if number::grammar(text) != Grammar::Number {
                 return Err(ErrorKind::InvalidValue);
@@ -168,6 +185,7 @@ fn from_string(node: &Node, text: &str) -> Result<Cell, ErrorKind> {
         Op::Binary(encoding) => {
             let bytes = match encoding {
                 BinaryEncoding::Hex => binary::hex(text.as_bytes()),
+                BinaryEncoding::Base64 if spark && !is_padded(text) => None,
                 BinaryEncoding::Base64 => binary::base64(text.as_bytes()),
             };
             let bytes = bytes.ok_or(ErrorKind::InvalidValue)?;

@@ -3,8 +3,8 @@
 //! byte by byte. Other engines are tested against it.
 //!
 //! It shares no decoding code with them: a recursive descent over the bytes (`reader`) to cells
-//! ([`Cell`]), numbers by `std` and decimal arithmetic ([`number`]), dates by chrono (`time`), and
-//! arrays from cells at the end (`array`). Clarity always has priority over speed.
+//! ([`Cell`]), numbers by `std` and decimal arithmetic ([`number`]), dates by chrono (`time`,
+//! `spark`), and arrays from cells at the end (`array`). Clarity always has priority over speed.
 
 pub mod array;
 mod binary;
@@ -14,6 +14,7 @@ mod decoder;
 pub mod number;
 mod reader;
 mod skip;
+mod spark;
 mod string;
 mod time;
 

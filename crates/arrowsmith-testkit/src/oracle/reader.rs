@@ -2,7 +2,7 @@
 //! The oracle's recursive descent over one record: values, containers, keys, nulls, and the
 //! position of every error. Scalars are in [`super::convert`].
 
-use arrowsmith_core::{DecodeOptions, DuplicateKeys, ErrorKind, OnError, UnknownKeys};
+use arrowsmith_core::{DecodeOptions, Dialect, DuplicateKeys, ErrorKind, OnError, UnknownKeys};
 use arrowsmith_plan::{FieldPlan, Node, Op};
 
 use super::cell::Cell;
@@ -155,6 +155,11 @@ impl<'a> Reader<'a> {
             } else {
                 Err(self.fault(ErrorKind::MissingField, start))
             };
+        }
+        if node.op == Op::Utf8 && first != b'"' && self.options.dialect == Dialect::Spark {
+            self.skip(Check::Text)?;
+            let text = String::from_utf8_lossy(&self.data[start..self.at]).into_owned();
+            return Ok(Cell::Text(text));
         }
         match (first, &node.op) {
             (b'{', Op::Struct(fields)) => self.nested(start, |reader| reader.object(fields)),

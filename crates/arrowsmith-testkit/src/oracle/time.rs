@@ -171,15 +171,18 @@ pub(super) fn timestamp_in_zone(
 ) -> Result<i64, ErrorKind> {
     let found = timestamp(text, unit)?;
     let Some(zone) = zone.filter(|_| !found.had_offset) else { return Ok(found.value) };
-    let ahead = if ["UTC", "Etc/UTC", "GMT", "Z", "z"].contains(&zone) {
-        0
-    } else {
-        let mut zone = Text(zone);
-        let offset = zone.offset().ok().flatten().filter(|_| zone.0.is_empty());
-        offset.ok_or(ErrorKind::InvalidValue)?
-    };
+    let ahead = zone_seconds(zone).ok_or(ErrorKind::InvalidValue)?;
     let value = i128::from(found.value) - i128::from(ahead) * i128::from(units_per_second(unit));
     i64::try_from(value).map_err(|_| ErrorKind::Overflow)
+}
+
+/// How far a zone that is UTC or a fixed offset is ahead of UTC, in seconds.
+pub(super) fn zone_seconds(zone: &str) -> Option<i64> {
+    if ["UTC", "Etc/UTC", "GMT", "Z", "z"].contains(&zone) {
+        return Some(0);
+    }
+    let mut zone = Text(zone);
+    zone.offset().ok().flatten().filter(|_| zone.0.is_empty())
 }
 
 /// `[±]P[nD][T[nH][nM][n[.f]S]]` in units.

@@ -294,6 +294,7 @@ impl JsonReadOptions {
         decode.duplicate_keys = self.duplicate_keys;
         decode.unknown_keys = self.unknown_keys;
         decode.allow_nan = self.allow_nan;
+        decode.dialect = self.dialect;
         decode.trust = self.trust;
         decode.limits = Limits::default()
             .with_depth_max(self.depth_max)

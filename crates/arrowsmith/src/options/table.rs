@@ -8,7 +8,7 @@
 //! `parquet::reader`.
 
 use arrow_schema::{SchemaRef, TimeUnit};
-use arrowsmith_core::{DuplicateKeys, Limits, OnError, UnknownKeys};
+use arrowsmith_core::{Dialect, DuplicateKeys, Limits, OnError, UnknownKeys};
 use arrowsmith_pipeline::RecordsPath;
 use arrowsmith_source::Compression;
 
@@ -189,6 +189,10 @@ read_options! {
 
         /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point columns.
         allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true;
+
+        /// Whose rules decide which value a text is: in `spark`, dates, timestamps, base64, and
+        /// values in columns of strings are what the JSON source of Apache Spark makes of them.
+        dialect: Dialect = Dialect::Iso => Kind::Choice(&value::DIALECT), Input;
 
         /// Trust the input to be valid JSON: values that no column needs are not validated.
         trust: bool = false => Kind::Flag, Engine, receives: true;

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use arrow_schema::{SchemaRef, TimeUnit};
-use arrowsmith_core::{DuplicateKeys, Framing, OnError, UnknownKeys};
+use arrowsmith_core::{Dialect, DuplicateKeys, Framing, OnError, UnknownKeys};
 use arrowsmith_pipeline::RecordsPath;
 use arrowsmith_source::Compression;
 
@@ -310,6 +310,11 @@ choices! { COMPRESSION, Compression, "COMPRESSION":
     "gzip" => Gzip;
     "zstd" => Zstd;
     "lz4" => Lz4;
+}
+
+choices! { DIALECT, Dialect, "DIALECT":
+    "iso" => Iso, "Exactly ISO 8601; strings only in columns of strings";
+    "spark" => Spark, "As Apache Spark 4 reads JSON";
 }
 
 choices! { ON_ERROR, OnError, "ACTION":

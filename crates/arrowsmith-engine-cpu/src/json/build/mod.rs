@@ -68,6 +68,7 @@ impl Column {
             | Code::Date64
             | Code::Time(_)
             | Code::Timestamp(..)
+            | Code::SparkTimestamp(..)
             | Code::Duration(_) => Values::W64(Buf::default()),
             Code::Decimal128 { .. } => Values::W128(Buf::default()),
             Code::Decimal256 { .. } => Values::W256(Buf::default()),

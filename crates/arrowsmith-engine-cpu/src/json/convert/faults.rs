@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Convert, cold: null, another type, and what is wrong with malformed text.
 
-use arrowsmith_core::ErrorKind;
+use arrowsmith_core::{Dialect, ErrorKind};
 use arrowsmith_number::{NumberError, TextError};
 use arrowsmith_plan::{FloatWidth, IntWidth};
 use arrowsmith_simd::isa::Isa;
 use arrowsmith_simd::skip;
 
 use super::{integer, push_bits};
-use crate::json::program::{Code, Id};
+use crate::json::program::{Code, Id, Zone};
 use crate::json::walk::{FAIL, Subject, Walker};
 
 pub(super) fn number_error(error: NumberError) -> ErrorKind {
@@ -116,8 +116,12 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Whether the column accepts numbers.
     pub(super) fn takes_number(&self, id: Id) -> bool {
+        let code = self.program.steps[id].code;
+        if self.program.dialect == Dialect::Spark && code == Code::Date32 {
+            return false;
+        }
         !matches!(
-            self.program.steps[id].code,
+            code,
             Code::Null
                 | Code::Bool
                 | Code::Utf8
@@ -128,6 +132,7 @@ impl<I: Isa> Walker<'_, I> {
                 | Code::FixedList(..)
                 | Code::Struct(_)
                 | Code::Map(..)
+                | Code::SparkTimestamp(_, Zone::Local)
         )
     }
 

@@ -6,6 +6,7 @@
 
 mod faults;
 mod lists;
+mod spark;
 mod texts;
 
 use arrowsmith_core::ErrorKind;
@@ -117,7 +118,7 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     pub fn utf8(&mut self, id: Id, pos: usize) -> usize {
         if self.input.at(pos) != b'"' {
-            return self.other_type(id, pos);
+            return self.no_string(id, pos);
         }
         let (isa, input) = (self.isa, self.input);
         let Values::Text(text) = self.values(id) else { return self.wrong_node(id) };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Convert: values that are texts in JSON (dates, times, binary) and decimals.
 
-use arrowsmith_core::ErrorKind;
+use arrowsmith_core::{Dialect, ErrorKind};
 use arrowsmith_number as number;
 use arrowsmith_number::{NumberError, TextError};
 use arrowsmith_plan::BinaryEncoding;
@@ -28,6 +28,7 @@ impl<I: Isa> Walker<'_, I> {
                     .map(|(value, len)| (Decimal::Large(value), len))
             }),
             Code::Date32 => self.date32(id, pos),
+            Code::SparkTimestamp(unit, zone) => self.spark_timestamp(id, unit, zone, pos),
             Code::Date64 => self.instant(id, pos, number::parse_date64),
             Code::Time(unit) => self.instant(id, pos, |text| number::parse_time(text, unit)),
             Code::Duration(unit) => {
@@ -50,7 +51,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Reads a string into scratch space; returns its text, and the position after it.
     #[inline(always)]
-    fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
+    pub(super) fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
         self.scratch.text.truncate(0);
         match self.scratch.text.push_json(self.isa, self.input, pos + 1) {
             Ok(end) => end,
@@ -61,7 +62,7 @@ impl<I: Isa> Walker<'_, I> {
     /// The text of the string at `pos`, if it is short and has no escapes, and the position after
     /// it.
     #[inline(always)]
-    fn plain_string(&self, pos: usize) -> Option<(&[u8], usize)> {
+    pub(super) fn plain_string(&self, pos: usize) -> Option<(&[u8], usize)> {
         let stop = self.isa.string_stop(self.input.window(pos + 1));
         let len = stop.trailing_zeros() as usize;
         let end = pos + 1 + len;
@@ -83,6 +84,9 @@ impl<I: Isa> Walker<'_, I> {
         {
             buf.push(days.cast_unsigned());
             return end + 1;
+        }
+        if self.program.dialect == Dialect::Spark {
+            return self.spark_date(id, pos);
         }
         self.instant(id, pos, |text| number::parse_date32(text).map(i64::from))
     }
@@ -217,6 +221,9 @@ impl<I: Isa> Walker<'_, I> {
         let scratch = &mut *self.scratch;
         scratch.bytes.clear();
         let decoded = match encoding {
+            BinaryEncoding::Base64 if self.program.dialect == Dialect::Spark => {
+                number::decode_spark_base64(scratch.text.last(), &mut scratch.bytes)
+            }
             BinaryEncoding::Base64 => {
                 number::decode_base64(scratch.text.last(), &mut scratch.bytes)
             }

@@ -346,6 +346,20 @@ public final class JsonReader {
   }
 
   /**
+   * Whose rules decide which value a text is: in {@code spark}, dates, timestamps, base64, and
+   * values in columns of strings are what the JSON source of Apache Spark makes of them: {@code
+   * iso} (exactly ISO 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4
+   * reads JSON). Default: {@code iso}.
+   *
+   * @param dialect the value
+   * @return this
+   */
+  public JsonReader dialect(final String dialect) {
+    options.set("dialect", dialect);
+    return this;
+  }
+
+  /**
    * Trust the input to be valid JSON: values that no column needs are not validated.
    *
    * @param trust the value
