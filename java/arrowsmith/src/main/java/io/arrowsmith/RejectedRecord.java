@@ -6,6 +6,7 @@ package io.arrowsmith;
  *
  * @param number its number in the source, from 0; with the option {@code count_before} as false, in
  * the byte range that is read
+ * @param offset the byte of the file that is the reason: in the record, or where its line ends
  * @param text the record
  */
-public record RejectedRecord(long number, byte[] text) {}
+public record RejectedRecord(long number, long offset, byte[] text) {}

@@ -94,7 +94,7 @@ final class Failure {
       if (text.length > 0) {
         Mem.copy(failure.number(TEXT), text, text.length);
       }
-      return new RejectedRecord(failure.number(RECORD), text);
+      return new RejectedRecord(failure.number(RECORD), failure.number(OFFSET), text);
     } finally {
       Natives.freeError(reject);
     }

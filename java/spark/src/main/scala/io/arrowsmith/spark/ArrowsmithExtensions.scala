@@ -24,7 +24,8 @@ private case class SwapJson(session: SparkSession) extends Rule[LogicalPlan] {
     } else {
       plan.transform {
         case scan @ LogicalRelation(json: HadoopFsRelation, _, _, _, _) if isSwapped(json) =>
-          val swapped = json.copy(fileFormat = new ArrowsmithJsonFormat)(json.sparkSession)
+          val format = new ArrowsmithJsonFormat(support(json))
+          val swapped = json.copy(fileFormat = format)(json.sparkSession)
           scan.copy(relation = swapped)
       }
     }
@@ -33,7 +34,10 @@ private case class SwapJson(session: SparkSession) extends Rule[LogicalPlan] {
     json.fileFormat.getClass == classOf[JsonFileFormat] &&
       Support.options(json.options) &&
       Support.columns(json.dataSchema) &&
-      json.dataSchema.exists(field => Support.dataType(field.dataType))
+      json.dataSchema.exists(field => support(json).dataType(field.dataType))
+
+  private def support(json: HadoopFsRelation): Support =
+    Support.of(json.options, session.sessionState.conf)
 }
 
 private object SwapJson {

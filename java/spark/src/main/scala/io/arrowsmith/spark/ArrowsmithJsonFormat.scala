@@ -23,21 +23,28 @@ import org.apache.spark.util.SerializableConfiguration
  * Spark's JSON format with the native engine: lines of plain local files become columns without
  * rows between. Records that the engine refuses, and files and types that it does not read, are
  * read by Spark's own parser, so that the rows are the same.
+ *
+ * @param support the types that become batches
  */
-class ArrowsmithJsonFormat extends JsonFileFormat {
+class ArrowsmithJsonFormat private[spark] (private val support: Support) extends JsonFileFormat {
+
+  /** The data source: its options are not known when Spark asks what becomes batches. */
+  def this() = this(Support.least)
+
   override val shortName: String = "arrowsmith-json"
 
   override def toString: String = "Arrowsmith JSON"
 
   // Spark drops a relation that equals the one before the rule: equality is that of this class.
-  override def equals(other: Any): Boolean = other.isInstanceOf[ArrowsmithJsonFormat]
+  override def equals(other: Any): Boolean = other.isInstanceOf[ArrowsmithJsonFormat] &&
+    other.asInstanceOf[ArrowsmithJsonFormat].support == support
 
-  override def hashCode: Int = getClass.hashCode
+  override def hashCode: Int = support.hashCode
 
   override def canEqual(other: Any): Boolean = other.isInstanceOf[ArrowsmithJsonFormat]
 
   override def supportBatch(session: SparkSession, schema: StructType): Boolean =
-    schema.forall(field => Support.dataType(field.dataType))
+    schema.forall(field => support.dataType(field.dataType))
 
   override def buildReaderWithPartitionValues(
       session: SparkSession,
@@ -58,12 +65,14 @@ class ArrowsmithJsonFormat extends JsonFileFormat {
     val conf = SQLConf.get
     val parsed =
       new JSONOptionsInRead(options, conf.sessionLocalTimeZone, conf.columnNameOfCorruptRecord)
+    val readable = Support.of(options, conf)
     val native = Support.options(options) && Support.columns(dataSchema) &&
-      requiredSchema.forall(field => Support.dataType(field.dataType))
+      requiredSchema.forall(field => readable.dataType(field.dataType))
     Reader(
       spark,
       Settings.broadcast(session, hadoopConf),
-      Scan(requiredSchema, partitionSchema, filters, parsed),
+      Scan(requiredSchema, partitionSchema, filters, parsed, readable.dialect),
+      Counters(session.sparkContext),
       native,
       options.get(FileFormat.OPTION_RETURNING_BATCH).contains("true"))
   }
@@ -75,6 +84,7 @@ class ArrowsmithJsonFormat extends JsonFileFormat {
  * @param spark Spark's own reader
  * @param conf Hadoop's settings
  * @param scan what is read
+ * @param counters what was read how, for the page of a stage
  * @param native whether the engine reads it
  * @param batches whether Spark wants batches, or rows
  */
@@ -82,13 +92,14 @@ private case class Reader(
     spark: PartitionedFile => Iterator[InternalRow],
     conf: Broadcast[SerializableConfiguration],
     scan: Scan,
+    counters: Counters,
     native: Boolean,
     batches: Boolean)
     extends (PartitionedFile => Iterator[InternalRow]) {
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] =
     if (native && isPlain(file)) {
-      val split = new Split(file, scan, spark)
+      val split = new Split(file, scan, counters, spark)
       if (batches) split.asInstanceOf[Iterator[InternalRow]] else rows(split)
     } else if (batches) {
       Split.batches(spark(file), scan).asInstanceOf[Iterator[InternalRow]]

@@ -28,7 +28,10 @@ private final class ArrowsmithVector(of: DataType, array: Long) extends ColumnVe
     case _: StructType => 0L
     case _ => Platform.getLong(null, buffers + 8)
   }
-  private val text = if (of.isInstanceOf[StringType]) Platform.getLong(null, buffers + 16) else 0L
+  private val text = of match {
+    case _: StringType | BinaryType => Platform.getLong(null, buffers + 16)
+    case _ => 0L
+  }
   private val children: Array[ArrowsmithVector] = of match {
     case struct: StructType =>
       val members = columns(struct, array)
@@ -98,7 +101,19 @@ private final class ArrowsmithVector(of: DataType, array: Long) extends ColumnVe
     }
 
   override def getBinary(row: Int): Array[Byte] =
-    throw new UnsupportedOperationException("binary columns are left to Spark")
+    if (isNullAt(row)) {
+      null
+    } else {
+      val from = listStart(row)
+      val bytes = new Array[Byte](listStart(row + 1) - from)
+      Platform.copyMemory(
+        null,
+        text + from,
+        bytes,
+        Platform.BYTE_ARRAY_OFFSET.toLong,
+        bytes.length.toLong)
+      bytes
+    }
 
   override def getArray(row: Int): ColumnarArray =
     if (isNullAt(row)) {

@@ -13,7 +13,7 @@ import org.apache.spark.memory.MemoryMode
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptionsInRead, JacksonParser}
 import org.apache.spark.sql.catalyst.util.FailureSafeParser
-import org.apache.spark.sql.execution.arrowsmith.Rows
+import org.apache.spark.sql.execution.arrowsmith.{Rows, Settings}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.vectorized.{
   ColumnVectorUtils,
@@ -32,12 +32,14 @@ import org.apache.spark.unsafe.types.UTF8String
  * @param partitions columns with the values in the names of folders
  * @param filters conditions that may spare Spark's parser work
  * @param options how records are read
+ * @param dialect whether the engine reads Spark's dialect
  */
 private case class Scan(
     required: StructType,
     partitions: StructType,
     filters: Seq[Filter],
-    options: JSONOptionsInRead) {
+    options: JSONOptionsInRead,
+    dialect: Boolean) {
 
   /** The number of the column with the text of bad records, or -1. */
   val corrupt: Int = required.fieldNames.indexOf(options.columnNameOfCorruptRecord)
@@ -59,13 +61,15 @@ private case class Scan(
 /**
  * The batches of a split: those of the engine, and between them the rows of the records that it
  * refused, from Spark's parser, at the place of these records. If the engine cannot go on, Spark's
- * reader reads the split, without the rows that were returned already.
+ * reader reads the split, without the rows that were returned already. If it refuses most records,
+ * Spark's reader reads the rest of the split, from the next record on.
  *
  * A batch is valid until the next one is asked for.
  */
 private final class Split(
     file: PartitionedFile,
     scan: Scan,
+    counters: Counters,
     spark: PartitionedFile => Iterator[InternalRow])
     extends Iterator[ColumnarBatch]
     with Closeable {
@@ -93,6 +97,12 @@ private final class Split(
   /** Rows that were returned. */
   private var returned = 0L
 
+  /** Records that were refused. */
+  private var refusals = 0L
+
+  /** Time in the engine. */
+  private var nanos = 0L
+
   private lazy val fallback = new Fallback(scan)
   private lazy val partitions = constants(file, scan)
 
@@ -103,6 +113,9 @@ private final class Split(
       ready = advance()
       if (ready == null) {
         ended = true
+        if (rest == null) {
+          Settings.countBytes(file.length)
+        }
         close()
       } else {
         returned += ready.numRows
@@ -170,20 +183,38 @@ private final class Split(
   /** The rows of records in a row that were refused; null if Spark's parser drops them. */
   private def refused(): ColumnarBatch = {
     var left = BatchRows
+    var offset = 0L
     val texts = new Iterator[Array[Byte]] {
       override def hasNext: Boolean =
         left > 0 && peek() != null && reject.number == record
       override def next(): Array[Byte] = {
         left -= 1
         val text = reject.text
+        offset = reject.offset
         reject = null
         record += 1
+        refusals += 1
         text
       }
     }
     val (columns, count) = fallback.read(texts)
+    if (refusals >= RefusalsMin && refusals > record / 2) {
+      leave(offset)
+    }
     val all = columns.toArray[ColumnVector].padTo(scan.columns, null)
     if (count == 0) null else complete(all, count)
+  }
+
+  /** Leaves the records after the one at this byte to Spark's reader. */
+  private def leave(offset: Long): Unit = {
+    close()
+    reject = null
+    counters.splits.add(1)
+    Settings.countBytes(offset - file.start)
+    // A split begins with the first line that begins after its start.
+    val end = file.start + file.length
+    val after = file.copy(start = offset, length = math.max(0L, end - offset))
+    rest = batches(spark(after), scan)
   }
 
   private def complete(columns: Array[ColumnVector], count: Int): ColumnarBatch = {
@@ -192,7 +223,8 @@ private final class Split(
   }
 
   /** Goes on to the engine's next batch; false if there is none. */
-  private def load(): Boolean =
+  private def load(): Boolean = {
+    val began = System.nanoTime
     try {
       if (!opened) {
         opened = true
@@ -214,11 +246,16 @@ private final class Split(
         reject = null
         rest = batches(dropped(spark(file), returned), scan)
         false
+    } finally {
+      nanos += System.nanoTime - began
     }
+  }
 
   override def close(): Unit = if (native != null) {
     native.close()
     native = null
+    counters.refused.add(refusals)
+    counters.millis.add(nanos / 1000000)
     rows = 0
     taken = 0
   }
@@ -229,6 +266,9 @@ private object Split {
   /** Rows of a batch that is made of rows. */
   private val BatchRows = 4096
 
+  /** Records that have to be refused, as most of those read, before Spark's reader takes over. */
+  private val RefusalsMin = 1000L
+
   /** Bytes of a record at which Spark's reader takes over: the limit of its parser for a text. */
   private val RecordBytesMax = 20000000L
 
@@ -237,7 +277,8 @@ private object Split {
 
   private def open(file: PartitionedFile, scan: Scan): JsonBatches = {
     val options = JavaMap.ofEntries[String, Any](
-      JavaMap.entry("schema", Support.schemaText(scan.decoded)),
+      JavaMap.entry("schema", Support.schemaText(scan.decoded, scan.options.zoneId)),
+      JavaMap.entry("dialect", if (scan.dialect) "spark" else "iso"),
       JavaMap.entry("format", "ndjson"),
       // Compressed content is refused, whatever its name; Spark knows more of names.
       JavaMap.entry("compression", "auto"),

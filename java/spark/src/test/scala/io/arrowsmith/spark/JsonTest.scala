@@ -4,6 +4,10 @@ package io.arrowsmith.spark
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path}
 import java.util.Comparator
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.collection.concurrent.TrieMap
 
 import scala.util.{Random, Try}
 
@@ -12,6 +16,7 @@ import org.junit.jupiter.api.{AfterAll, AfterEach, BeforeAll, Test, TestInstance
 import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
 import org.junit.jupiter.api.Assumptions.assumeTrue
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerStageCompleted}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -300,13 +305,26 @@ class JsonTest extends AdaptiveSparkPlanHelper {
   }
 
   @Test def whatIsLeftToSpark(): Unit = {
-    val lines = """{"d":"2024-01-05","t":"2024-01-05T10:00:00Z","n":5,"b":"AQI="}"""
+    val lines = """{"d":"05.01.2024","t":"10h 05.01.2024","n":5,"b":"AQI=","s":1.0}"""
     val path = write("left/a.json", lines)
-    def read = spark.read.schema("d DATE, t TIMESTAMP, n LONG, b BINARY").json(path)
-    same("temporal")(read.selectExpr("d", "t", "n", "hex(b)"))
+    def read = spark.read
+      .schema("d DATE, t TIMESTAMP, n LONG, b BINARY, s STRING")
+      .option("dateFormat", "dd.MM.yyyy")
+      .option("timestampFormat", "HH'h' dd.MM.yyyy")
+      .json(path)
+    assertEquals("[2024-01-05,2024-01-05 10:00:00.0,5,0102,1.0]",
+      same("patterns")(read.selectExpr("d", "t", "n", "hex(b)", "s")).head)
     same("only a number")(read.select("n"))
-    assertTrue(scans(read.select("n")).forall(_.supportsColumnar))
+    assertTrue(scans(read.select("n", "b", "s")).forall(_.supportsColumnar))
     assertFalse(scans(read.select("d", "n")).exists(_.supportsColumnar))
+    withConf("spark.sql.legacy.timeParserPolicy" -> "LEGACY") {
+      assertFalse(scans(read.select("t")).exists(_.supportsColumnar))
+      same("legacy")(spark.read.schema("d DATE, t TIMESTAMP, n LONG").json(path))
+    }
+    withConf("spark.sql.json.enableExactStringParsing" -> "false") {
+      assertFalse(scans(read.select("b")).exists(_.supportsColumnar))
+      same("text as Jackson writes it")(read.select("s"))
+    }
     def one = spark.read.schema("n LONG")
     same("multiLine", native = false)(one.option("multiLine", "true").json(path))
     same("lineSep", native = false)(one.option("lineSep", "\n").json(path))
@@ -316,6 +334,101 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     val named = one.format("arrowsmith-json").option("multiLine", "true").load(path)
     assertEquals("[[5]]", named.collect().mkString("[", ",", "]"))
     same("inferred")(spark.read.json(path).select("n", "t"))
+  }
+
+  /** Texts of dates, times and base64, of which Spark reads some, and the engine no others. */
+  private val moments = {
+    val dates = Seq("2024-02-29", "2024-2-9", "2024-02", "2024", "+12024-01-01", "-0044-03-15",
+      "0000-01-01", "2023-02-29", "2024-13-01", "2024-001-01", "202-01-01", "", " ", "today",
+      "1582-10-10",
+      "5881580-07-11", "9999999-01-01", " 2024-01-05\\t", "1900-01-01", "0001-01-01")
+    val clocks = Seq("", "T", " ", "T10", "T10:11", " 1:2:3", "T10:11:12", " 10:11:12.5",
+      "T10:11:12.", "T10:11:12.123456789", "T10:11:60", "T24:00:00", "T02:30:00", "t10:11:12",
+      " anything", "T10:60")
+    val zones = Seq("", "Z", "z", "+01:00", "-17:59", "+18:00", "+18:01", "+0530", "+5:30", "+5:3",
+      "-8", "+053", " UTC", "GMT", "UT", " Europe/Berlin", "+01:00:30", "EST", "x")
+    val random = new Random(9)
+    def one(of: Seq[String]) = of(random.nextInt(of.length))
+    val texts = dates.flatMap(date => clocks.map(date + _)) ++
+      zones.flatMap(zone => Seq("2024-03-31T02:30:00", "2024-10-27 02:30:00.25").map(_ + zone)) ++
+      Seq.fill(600)(one(dates) + one(clocks) + one(zones)) ++
+      Seq("10:11:12", "T10:11", "AQID", "AQ==", "AQ", "AR==", "-_8=", "+\\/8=", "AQ=\\n=", "19000")
+    texts.map(text => s""""$text"""") ++ Seq("0", "-1709201472", "9223372036854", "9223372036855",
+      "9223372036854775807", "9223372036854775808", "1.0", "1e3", "true", "null", "{}", "[1, 2]")
+  }
+
+  @Test def datesTimestampsAndBinary(): Unit = {
+    val path = write("moments/a.json", moments.map(m => s"""{"a":$m}""").mkString("\n"))
+    val zones = Seq("UTC", "+05:30", "-00:30", "Europe/Berlin", "America/New_York")
+    for (of <- Seq("DATE", "TIMESTAMP_NTZ", "BINARY", "STRING"); mode <- modes) {
+      def read = spark.read.schema(s"a $of, _corrupt_record STRING").option("mode", mode).json(path)
+      val shown = if (of == "BINARY") "hex(a)" else "a"
+      same(s"$of, $mode")(read.selectExpr(shown, "_corrupt_record"))
+      assertTrue(scans(read).forall(_.supportsColumnar))
+    }
+    for (zone <- zones) withConf("spark.sql.session.timeZone" -> zone) {
+      def read = spark.read.schema("a TIMESTAMP, _corrupt_record STRING")
+      same(s"timestamps, $zone")(
+        read.json(path).selectExpr("cast(a as LONG)", "a", "_corrupt_record"))
+      same(s"timestamps, $zone, option")(read.option("timeZone", "+02:00").json(path))
+      same(s"nested, $zone")(spark.read.schema("a ARRAY<TIMESTAMP>").json(path))
+    }
+    assertTrue(moments.length > 700)
+  }
+
+  /** What Spark's UI shows of a query: bytes that were read, and values by their names. */
+  private def metrics(frame: DataFrame): (Long, Map[String, Long]) = {
+    val found = TrieMap.empty[String, Long]
+    val bytes = new AtomicLong
+    val ended = new CountDownLatch(1)
+    val listener = new SparkListener {
+      override def onStageCompleted(stage: SparkListenerStageCompleted): Unit = {
+        bytes.addAndGet(stage.stageInfo.taskMetrics.inputMetrics.bytesRead)
+        for (value <- stage.stageInfo.accumulables.values; name <- value.name) {
+          found(name) = value.value.fold(0L)(_.toString.toLong)
+        }
+      }
+      override def onJobEnd(job: SparkListenerJobEnd): Unit = ended.countDown()
+    }
+    spark.sparkContext.addSparkListener(listener)
+    try {
+      frame.collect()
+      assertTrue(ended.await(60, TimeUnit.SECONDS))
+    } finally {
+      spark.sparkContext.removeSparkListener(listener)
+    }
+    (bytes.get, found.toMap)
+  }
+
+  @Test def mostRecordsAreRefused(): Unit = {
+    val lines = (1 to 20000).map { number =>
+      if (number % 10 < 8) s"""  {"id":"$number","name":"a"}  """
+      else s"""{"id":$number,"name":"bé"}"""
+    }
+    val path = write("most/a.json", ("""{"id":0}""" +: lines).mkString("\n"))
+    def read = spark.read.schema("id LONG, name STRING, _corrupt_record STRING").json(path)
+    for (bytes <- Seq(40000L, 100007L, 1L << 30)) withConf(split(bytes): _*) {
+      for (mode <- modes) {
+        def plain = spark.read.schema("id LONG, name STRING").option("mode", mode)
+        same(s"$bytes, $mode")(plain.json(path))
+      }
+      same(s"$bytes")(read)
+    }
+    withConf(split(1L << 30): _*) {
+      val (_, values) = metrics(read)
+      assertEquals(1L, values("Arrowsmith: splits left to Spark"))
+      assertTrue(values("Arrowsmith: records left to Spark") < 20000)
+    }
+  }
+
+  @Test def metricsOfTheScan(): Unit = {
+    val path = write("metrics/a.json", (records(3000, 8) :+ "garbage").mkString("\n"))
+    withConf(split(1L << 30): _*) {
+      val (bytes, values) = metrics(spark.read.schema(schema).json(path))
+      assertEquals(Files.size(Path.of(path)), bytes)
+      assertEquals(1L, values("Arrowsmith: records left to Spark"))
+      assertFalse(values.contains("Arrowsmith: splits left to Spark"))
+    }
   }
 
   @Test def compressedAndMissingFiles(): Unit = {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.execution.arrowsmith
 
+import scala.annotation.nowarn
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.io.HadoopCodecStreams
@@ -15,6 +17,14 @@ object Settings {
   /** Sends the settings to the executors. */
   def broadcast(session: SparkSession, conf: Configuration): Broadcast[SerializableConfiguration] =
     SerializableConfiguration.broadcast(session.sparkContext, conf)
+
+  /**
+   * Counts bytes of a file as read by this thread, where Hadoop's file systems count theirs: Spark
+   * takes its metric from there.
+   */
+  @nowarn("cat=deprecation")
+  def countBytes(bytes: Long): Unit =
+    FileSystem.getStatistics("file", classOf[LocalFileSystem]).incrementBytesRead(bytes)
 
   /** Whether Spark takes a file of this name for a compressed one. */
   def isCompressed(conf: Configuration, path: Path): Boolean =
