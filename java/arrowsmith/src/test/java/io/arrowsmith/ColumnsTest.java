@@ -13,6 +13,10 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -103,6 +107,47 @@ class ColumnsTest {
     final var empty =
         new Others("", Color.RED, new byte[0], new UUID(0, 0), Instant.EPOCH, null, LocalDate.EPOCH, null, Duration.ZERO);
     roundTrip(Others.class, List.of(all, none, empty, all));
+  }
+
+  record Moments(OffsetDateTime offset, ZonedDateTime zoned, List<OffsetDateTime> list) {}
+
+  @Test
+  void momentsAreInUtc() {
+    final OffsetDateTime offset = OffsetDateTime.of(2024, 2, 29, 10, 11, 12, 13, ZoneOffset.ofHours(5));
+    final ZonedDateTime zoned = ZonedDateTime.of(1969, 12, 31, 23, 59, 59, 999_999_999, ZoneId.of("Europe/Berlin"));
+    final var all = new Moments(offset, zoned, Arrays.asList(offset, null));
+    final var none = new Moments(null, null, null);
+    final Columns<Moments> columns = Columns.of(Moments.class);
+    try (VectorSchemaRoot root = columns.encode(List.of(all, none), allocator)) {
+      assertEquals("Timestamp(NANOSECOND, UTC)", root.getVector("zoned").getField().getType().toString());
+      final var utc =
+          new Moments(
+              offset.withOffsetSameInstant(ZoneOffset.UTC), zoned.withZoneSameInstant(ZoneOffset.UTC),
+              Arrays.asList(offset.withOffsetSameInstant(ZoneOffset.UTC), null));
+      assertEquals(List.of(utc, none), columns.decode(root));
+    }
+    final var far = new Moments(OffsetDateTime.MAX, null, null);
+    assertThrows(ColumnsException.class, () -> columns.encode(List.of(far), allocator));
+  }
+
+  record Named(@ColumnName("the id") long id, @ColumnName("id") String text, NamedInner inner) {}
+
+  record NamedInner(@ColumnName("X") int x) {}
+
+  record NamedTwice(int a, @ColumnName("a") int b) {}
+
+  @Test
+  void columnsHaveTheNamesThatAreGiven() {
+    final Columns<Named> columns = Columns.of(Named.class);
+    final List<Named> objects = List.of(new Named(1, "a", new NamedInner(2)), new Named(3, null, null));
+    try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
+      assertEquals(
+          "Schema<the id: Int(64, true) not null, id: Utf8, inner: Struct<X: Int(32, true) not null>>",
+          root.getSchema().toString());
+      assertEquals(objects, columns.decode(root));
+    }
+    final var error = assertThrows(ColumnsException.class, () -> Columns.of(NamedTwice.class));
+    assertTrue(error.getMessage().contains("@ColumnName"), error.getMessage());
   }
 
   @Test

@@ -6,6 +6,8 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
+import java.time.OffsetDateTime;
+import java.time.ZonedDateTime;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.arrow.vector.types.DateUnit;
@@ -24,6 +26,8 @@ enum Kind {
   FLOAT32(new ArrowType.FloatingPoint(FloatingPointPrecision.SINGLE), 4, "F"),
   FLOAT64(new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE), 8, "D"),
   INSTANT(new ArrowType.Timestamp(TimeUnit.NANOSECOND, "UTC"), 8, null),
+  OFFSET_TIME(new ArrowType.Timestamp(TimeUnit.NANOSECOND, "UTC"), 8, null),
+  ZONED_TIME(new ArrowType.Timestamp(TimeUnit.NANOSECOND, "UTC"), 8, null),
   DATE_TIME(new ArrowType.Timestamp(TimeUnit.NANOSECOND, null), 8, null),
   DATE(new ArrowType.Date(DateUnit.DAY), 4, null),
   TIME(new ArrowType.Time(TimeUnit.NANOSECOND, 64), 8, null),
@@ -56,6 +60,8 @@ enum Kind {
           Map.entry(Float.class, FLOAT32),
           Map.entry(Double.class, FLOAT64),
           Map.entry(Instant.class, INSTANT),
+          Map.entry(OffsetDateTime.class, OFFSET_TIME),
+          Map.entry(ZonedDateTime.class, ZONED_TIME),
           Map.entry(LocalDateTime.class, DATE_TIME),
           Map.entry(LocalDate.class, DATE),
           Map.entry(LocalTime.class, TIME),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
+import io.arrowsmith.ColumnName;
 import io.arrowsmith.ColumnsException;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Field;
@@ -117,11 +118,14 @@ public final class Layouts {
     final List<Node> children = new ArrayList<>();
     final Set<String> names = new LinkedHashSet<>();
     for (final Field field : fields) {
-      final String below = path.isEmpty() ? field.getName() : path + "." + field.getName();
-      if (!names.add(field.getName())) {
-        throw new ColumnsException(below, "a superclass has a field of the same name");
+      final ColumnName named = field.getAnnotation(ColumnName.class);
+      final String column = named == null ? field.getName() : named.value();
+      final String below = path.isEmpty() ? column : path + "." + column;
+      if (!names.add(column)) {
+        throw new ColumnsException(
+            below, "a field before it, or of a superclass, has the same name; @ColumnName gives it another");
       }
-      children.add(node(below, field.getName(), field.getGenericType()));
+      children.add(node(below, column, field.getGenericType()));
     }
     open.remove(type);
     Codec codec = codecs.get(type);

@@ -200,6 +200,8 @@ final class Source {
       case FLOAT64 -> getDouble(row);
       case DATE -> LocalDate.ofEpochDay(getInt(row));
       case INSTANT -> instant(getLong(row));
+      case OFFSET_TIME -> instant(getLong(row)).atOffset(ZoneOffset.UTC);
+      case ZONED_TIME -> instant(getLong(row)).atZone(ZoneOffset.UTC);
       case DATE_TIME -> LocalDateTime.ofInstant(instant(getLong(row)), ZoneOffset.UTC);
       case TIME -> time(row);
       case DURATION -> Duration.ofNanos(getLong(row));

@@ -7,7 +7,9 @@ import java.time.Instant;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
+import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
 import java.util.UUID;
 
 /** Objects that are one value of fixed width: boxed primitives, dates and times, UUIDs. */
@@ -67,10 +69,9 @@ final class ValueSlot extends Slot {
   private void putTime(final long place, final Object value) {
     try {
       switch (kind) {
-        case INSTANT -> {
-          final Instant instant = (Instant) value;
-          Mem.putLong(place, nanos(instant.getEpochSecond(), instant.getNano()));
-        }
+        case INSTANT -> putInstant(place, (Instant) value);
+        case OFFSET_TIME -> putInstant(place, ((OffsetDateTime) value).toInstant());
+        case ZONED_TIME -> putInstant(place, ((ZonedDateTime) value).toInstant());
         case DATE_TIME -> {
           final LocalDateTime time = (LocalDateTime) value;
           Mem.putLong(place, nanos(time.toEpochSecond(ZoneOffset.UTC), time.getNano()));
@@ -87,6 +88,10 @@ final class ValueSlot extends Slot {
       throw new ColumnsException(
           column.node.path, value + " does not fit 64 bits of nanoseconds, or 32 bits of days", e);
     }
+  }
+
+  private static void putInstant(final long place, final Instant instant) {
+    Mem.putLong(place, nanos(instant.getEpochSecond(), instant.getNano()));
   }
 
   /** Nanoseconds; exact at the lower end too, where the seconds alone overflow. */
