@@ -46,6 +46,15 @@ enum PageEncoding : u64 {
     E_SPLIT = 6,
 };
 
+// What the elements of a chain are.
+enum ChainForm : u64 {
+    C_SNAPPY = 0,
+    // Blocks that the host has found.
+    C_ZSTD = 1,
+    C_DELTA = 2,
+    C_STRINGS = 3,
+};
+
 // How a stored number of a Parquet page is converted to the Arrow type.
 enum Turn : u64 {
     T_COPY = 0,
@@ -149,8 +158,10 @@ struct PageDesc {
     u64 value_first;
     // Non-null values in the page: computed on the device, except for a dictionary.
     u64 value_count;
+    // If its values are split among many blocks.
+    const struct ChainTask *chain;
 };
-static_assert(sizeof(PageDesc) == 88, "PageDesc of src/abi");
+static_assert(sizeof(PageDesc) == 96, "PageDesc of src/abi");
 
 // A page that the device decompresses.
 struct UnpackTask {
@@ -165,8 +176,69 @@ struct UnpackTask {
     u64 cuts;
     // The page that these bytes belong to; if none, the dictionary.
     PageDesc *page;
+    // If it is split among many blocks.
+    const struct ChainTask *chain;
 };
-static_assert(sizeof(UnpackTask) == 56, "UnpackTask of src/abi");
+static_assert(sizeof(UnpackTask) == 64, "UnpackTask of src/abi");
+
+// A page that is split among many blocks, by the chain of its elements.
+struct ChainTask {
+    // A `ChainForm`.
+    u64 form;
+    // The page whose values it has; none for compressed bytes.
+    const PageDesc *page;
+    // Set by the host for compressed bytes, else on the device.
+    const u8 *from;
+    u64 from_len;
+    // Bytes, or values after the first delta, that it makes.
+    u64 want;
+    // Output of compressed bytes.
+    u8 *to;
+    // For each byte: where the chain from it leaves its segment (lower half, from the segment's
+    // start), and the output on the way. There is room for this many.
+    u64 *exits;
+    u64 room;
+    // Its first segment, how many there are, and its first unit.
+    u64 segment;
+    u64 segments;
+    u64 unit;
+    // Computed on the device: where its first element is, and where the last one ends.
+    u64 start;
+    u64 end;
+    // Values before it, of all pages.
+    u64 value_first;
+    // Of deltas: values and miniblocks of a block, and the first value.
+    u64 per_block;
+    u64 minis;
+    u64 first;
+    // Whether one block decodes the page after all, because something was unexpected.
+    u64 serial;
+};
+static_assert(sizeof(ChainTask) == 144, "ChainTask of src/abi");
+
+// A block of a Zstandard page that is split.
+struct ZstdBlock {
+    ChainTask *chain;
+    // Its content, without the header; its kind there: 0 raw, 1 a repeated byte, 2 compressed.
+    const u8 *from;
+    u64 size;
+    u64 kind;
+    // Of a compressed block: room for its literals; how many there are, and their bytes in it.
+    u8 *literals;
+    u64 literal_count;
+    u64 literal_bytes;
+    // Room for its sequences, three words each; and how many there are.
+    u32 *sequences;
+    u64 sequence_count;
+    // Earlier blocks (NONE: itself, or none) that describe its Huffman tree and its tables.
+    u64 tree_from;
+    u64 lengths_from;
+    u64 offsets_from;
+    u64 matches_from;
+    // Where its literals are: computed on the device.
+    const u8 *read;
+};
+static_assert(sizeof(ZstdBlock) == 112, "ZstdBlock of src/abi");
 
 // Scans text for tokens and line feeds.
 struct ScanArgs {
@@ -347,6 +419,43 @@ typedef UnpackArgs unpack_snappy_args;
 typedef UnpackArgs unpack_zstd_args;
 typedef UnpackArgs cut_pages_args;
 
+// Splits pages among many blocks: the chains of their elements, and what is decoded by them.
+struct ChainArgs {
+    ChainTask *tasks;
+    u64 task_count;
+    // The chain of each segment, and of each unit.
+    const u32 *owners;
+    const u32 *unit_owners;
+    // For each segment: its first element, the output before that, the sum of its deltas.
+    u64 *entries;
+    u64 *before;
+    u64 *sums;
+    // The first element of each unit.
+    u64 *units;
+    u64 *words;
+    u64 *lens;
+    u32 *bad;
+};
+static_assert(sizeof(ChainArgs) == 88, "ChainArgs of src/abi");
+typedef ChainArgs chain_begin_args;
+typedef ChainArgs chain_map_args;
+typedef ChainArgs chain_walk_args;
+typedef ChainArgs delta_sums_args;
+typedef ChainArgs delta_bases_args;
+typedef ChainArgs delta_values_args;
+typedef ChainArgs string_places_args;
+typedef ChainArgs snappy_cuts_args;
+typedef ChainArgs unpack_units_args;
+
+// Decompresses Zstandard pages that are split.
+struct ZstdArgs {
+    ChainTask *chains;
+    ZstdBlock *blocks;
+};
+static_assert(sizeof(ZstdArgs) == 16, "ZstdArgs of src/abi");
+typedef ZstdArgs zstd_parts_args;
+typedef ZstdArgs zstd_join_args;
+
 // Decodes the levels of pages.
 struct LevelArgs {
     PageDesc *pages;
@@ -402,12 +511,17 @@ struct ValueArgs {
     // Bytes of text that a page of shared prefixes makes; and their destination.
     u64 *totals;
     u8 *text;
+    // Of pages whose lengths many blocks decoded: each length; then the sum of those before.
+    u64 *starts;
+    u64 value_count;
     u32 *bad;
 };
-static_assert(sizeof(ValueArgs) == 64, "ValueArgs of src/abi");
+static_assert(sizeof(ValueArgs) == 80, "ValueArgs of src/abi");
 typedef ValueArgs page_values_args;
 typedef ValueArgs page_strings_args;
 typedef ValueArgs page_joins_args;
+typedef ValueArgs length_starts_args;
+typedef ValueArgs length_places_args;
 
 // Writes each value into its final place.
 struct GatherArgs {

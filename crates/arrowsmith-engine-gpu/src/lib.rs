@@ -34,6 +34,8 @@ use json::JsonDecoder;
 use json::program::Program;
 pub use json::{DeviceDecoder, DeviceText, ResidentEngine};
 use parquet::Columns;
+#[doc(hidden)]
+pub use parquet::trial::{Unpacked, unpack_pages};
 
 /// How much of a device a decoder may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,11 @@ pub struct GpuOptions {
     /// Maximum value of a 32-bit offset: rows with more text, or more items, become further
     /// batches. Default 2³¹ − 1; tests set a smaller one.
     pub offset_max: u64,
+    /// Pages of a column chunk from which on each is decoded by one block of threads: as many
+    /// blocks as a device runs at once. Of fewer pages, each is split. Default 1056.
+    pub split_pages_max: u64,
+    /// Bytes up to which a page is not split. Default 16 KiB.
+    pub split_bytes_min: u64,
 }
 
 /// Maximum value of a 32-bit offset.
@@ -64,6 +71,8 @@ impl Default for GpuOptions {
             piece_bytes_max: 128 << 20,
             record_tokens_max: 1 << 16,
             offset_max: OFFSET_MAX,
+            split_pages_max: 1056,
+            split_bytes_min: 16 << 10,
         }
     }
 }
@@ -80,6 +89,13 @@ impl GpuOptions {
     #[must_use]
     pub fn with_offset_max(mut self, most: u64) -> Self {
         self.offset_max = most.min(OFFSET_MAX);
+        self
+    }
+
+    /// Sets which pages are split among many blocks of threads: those of more bytes than this.
+    #[must_use]
+    pub fn with_split_bytes_min(mut self, bytes: u64) -> Self {
+        self.split_bytes_min = bytes;
         self
     }
 

@@ -25,15 +25,16 @@ __device__ __forceinline__ bool varint(const u8 *p, u64 len, u64 *at, u64 *value
 
 __device__ __forceinline__ u64 unzigzag(u64 value) { return value >> 1 ^ (0 - (value & 1)); }
 
-// `width` bits, at most 64, from bit `at`.
+// `width` bits, at most 64, from bit `at`: two aligned words hold them. (The second ends at most
+// fifteen bytes after the last bit's byte, and sixteen after a page are readable.)
 __device__ __forceinline__ u64 unpack(const u8 *p, u64 at, u32 width) {
     if (width == 0) return 0;
-    const u8 *byte = p + at / 8;
-    const u32 shift = at % 8;
-    u128 word = 0;
-    for (u32 i = 0; i * 8 < shift + width; i++) word |= (u128)byte[i] << (8 * i);
-    word >>= shift;
-    return (u64)word & (width == 64 ? ~(u64)0 : ((u64)1 << width) - 1);
+    const u64 byte = (u64)p + at / 8;
+    const u64 *word = (const u64 *)(byte & ~(u64)7);
+    const u32 shift = (u32)(byte % 8 * 8 + at % 8);
+    u64 bits = word[0] >> shift;
+    if (shift + width > 64) bits |= word[1] << (64 - shift);
+    return width == 64 ? bits : bits & (((u64)1 << width) - 1);
 }
 
 // Runs and packed groups: `put(k, value)` for each k below `count`, by the threads of a block. All
@@ -86,21 +87,32 @@ __device__ inline bool delta(const u8 *p, u64 len, u64 count, u64 *out, u64 *end
         least = unzigzag(least);
         const u8 *widths = p + at;
         at += minis;
-        for (u64 m = 0; m < minis && done < count; m++) {
-            const u32 width = widths[m];
-            const u64 bytes = per_mini * width / 8;
-            if (width > 64 || bytes > len - at) return false;
-            u64 some = count - done;
-            if (some > per_mini) some = per_mini;
+        // As many miniblocks at once as the block of threads has values for.
+        const u64 group = per_mini < BLOCK ? BLOCK / per_mini : 1;
+        for (u64 m = 0; m < minis && done < count; m += group) {
+            u64 some = count - done, minis_here = minis - m, bits = 0;
+            if (minis_here > group) minis_here = group;
+            if (some > minis_here * per_mini) some = minis_here * per_mini;
+            for (u64 i = 0; i * per_mini < some; i++) {
+                if (widths[m + i] > 64) return false;
+                bits += widths[m + i];
+            }
+            if (per_mini * bits / 8 > len - at) return false;
             for (u64 tile = 0; tile < some; tile += BLOCK) {
-                const u64 k = tile + threadIdx.x;
-                const u64 step = k < some ? unpack(p + at, k * width, width) + least : 0;
+                const u64 k = tile + threadIdx.x, mini = k / per_mini;
+                u64 step = 0;
+                if (k < some) {
+                    u64 before = 0;
+                    for (u64 i = 0; i < mini; i++) before += widths[m + i];
+                    const u32 width = widths[m + mini];
+                    step = unpack(p + at, before * per_mini + k % per_mini * width, width) + least;
+                }
                 u64 total_step;
                 const u64 before = block_scan<Sum>(step, &total_step);
                 if (k < some) out[done + k] = sum + before + step;
                 sum += total_step;
             }
-            at += bytes;
+            at += per_mini * bits / 8;
             done += some;
         }
     }

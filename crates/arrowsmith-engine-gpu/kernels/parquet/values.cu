@@ -26,6 +26,8 @@ KERNEL(page_values) {
             good = hybrid(page.values + 4, page.values_len - 4, 1, count, [&](u64 k, u64 bit) { words[k] = bit; });
     } else if (page.encoding == E_DELTA || page.encoding == E_DELTA_LENGTH) {
         u64 *out = page.encoding == E_DELTA ? words : a.lens + page.value_first;
+        // By many blocks already; places of text follow.
+        if (is_split(page)) return;
         good = delta(page.values, page.values_len, count, out, &end);
     } else if (page.encoding == E_DELTA_STRINGS) {
         u64 suffixes = 0;
@@ -70,7 +72,7 @@ KERNEL(page_strings) {
     const u64 i = thread_index();
     if (i >= a.page_count) return;
     const PageDesc page = a.pages[i];
-    if (page.encoding != E_PLAIN) return;
+    if (page.encoding != E_PLAIN || is_split(page)) return;
     u64 at = 0;
     for (u64 k = 0; k < page.value_count; k++) {
         u64 len = 0;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zstandard pages (RFC 8878), one block per page: one thread builds tables and reads sequences,
-// four read literals, all make the bytes. A page is one frame without a dictionary and without a
-// checksum; the host decompresses others.
+// Zstandard pages (RFC 8878). With many pages, one block of threads per page: one thread builds
+// tables and reads sequences, four read literals, all make the bytes. With few pages, `zstd_parts`
+// reads the literals and the sequences of all compressed blocks at once, which the host has found,
+// and `zstd_join` only makes the bytes, which depend on those before them. A page is one frame
+// without a dictionary and without a checksum; the host decompresses others.
 #include "zstd.cuh"
 
 // Lengths of literals and of matches, by code: the base, and the number of extra bits.
@@ -201,28 +203,35 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
     return true;
 }
 
-// Literals: their position and number, and how many bytes of the block they take; 0 bytes if
-// invalid.
-__device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p, u64 len, u64 most, const u8 **literals,
-                                    u64 *count) {
+// The header of a block's literals: its bytes, the literals that follow, and their stored bytes;
+// false if they are not within `len` bytes.
+__device__ inline bool zstd_literals_head(const u8 *p, u64 len, u32 *head, u64 *count, u64 *stored) {
     const u32 kind = p[0] & 3, format = p[0] >> 2 & 3;
-    const u32 head = kind < 2 ? (format & 1 ? 1 + (format + 1) / 2 : 1) : format < 2 ? 3 : format + 2;
-    if (head > len) return 0;
-    const u64 word = little(p, head) >> 4;
-    u64 stored;
+    *head = kind < 2 ? (format & 1 ? 1 + (format + 1) / 2 : 1) : format < 2 ? 3 : format + 2;
+    if (*head > len) return false;
+    const u64 word = little(p, *head) >> 4;
     if (kind < 2) {
         *count = format & 1 ? word : p[0] >> 3;
-        stored = kind == 0 ? *count : 1;
+        *stored = kind == 0 ? *count : 1;
     } else {
         const u32 bits = format < 2 ? 10 : format == 2 ? 14 : 18;
         *count = word & ((1 << bits) - 1);
-        stored = word >> bits;
+        *stored = word >> bits;
     }
-    if (stored > len - head || *count > most) return 0;
+    return *stored <= len - *head;
+}
+
+// Literals: their position and number, and how many bytes of the block they take; 0 bytes if
+// invalid. `aside` has room for them.
+__device__ inline u64 zstd_literals(Zstd &z, u8 *aside, const u8 *p, u64 len, u64 most, const u8 **literals, u64 *count) {
+    const u32 kind = p[0] & 3, format = p[0] >> 2 & 3;
+    u32 head;
+    u64 stored;
+    if (!zstd_literals_head(p, len, &head, count, &stored) || *count > most) return 0;
     *literals = p + head;
     if (kind == 0) return head + stored;
     if (kind == 1) {
-        for (u64 i = threadIdx.x; i < *count; i += BLOCK) task.aside[i] = p[head];
+        for (u64 i = threadIdx.x; i < *count; i += BLOCK) aside[i] = p[head];
     } else {
         u64 tree = 0;
         if (threadIdx.x == 0 && kind == 2) {
@@ -246,13 +255,13 @@ __device__ inline u64 zstd_literals(Zstd &z, const UnpackTask &task, const u8 *p
         }
         if (threadIdx.x < streams) {
             const u64 first = threadIdx.x * each, some = threadIdx.x + 1 < streams ? each : *count - first;
-            if (!huffman_stream(p + mine_from, mine, z.tree, task.aside + first, some)) atomicOr(&z.fault, 1);
+            if (!huffman_stream(p + mine_from, mine, z.tree, aside + first, some)) atomicOr(&z.fault, 1);
         }
         __syncthreads();
         if (z.fault) return 0;
     }
     __syncthreads();
-    *literals = task.aside;
+    *literals = aside;
     return head + stored;
 }
 
@@ -262,7 +271,7 @@ __device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, 
     if (most > task.to_len - *done) most = task.to_len - *done;
     const u8 *literals;
     u64 count;
-    const u64 taken = zstd_literals(z, task, p, len, most, &literals, &count);
+    const u64 taken = zstd_literals(z, task.aside, p, len, most, &literals, &count);
     if (taken == 0) return false;
     Sequences sequences;
     bool good = threadIdx.x == 0 && zstd_sequences(z, p + taken, len - taken, sequences);
@@ -287,7 +296,7 @@ KERNEL(unpack_zstd) {
     __shared__ Zstd z;
     const UnpackTask task = a.tasks[blockIdx.x];
     u64 at = 0, block_most = 0, done = 0;
-    if (task.to_len == 0) return;
+    if (task.to_len == 0 || (task.chain && !task.chain->serial)) return;
     bool good = zstd_frame(task, &at, &block_most), last = false;
     if (threadIdx.x == 0) {
         z.fault = 0;
@@ -318,4 +327,162 @@ KERNEL(unpack_zstd) {
         at += stored;
     }
     if (!good || at != task.from_len || done != task.to_len) *a.bad = 1;
+}
+
+// Makes one table ready that an earlier block describes: `p` is the header of its sequences.
+__device__ inline bool zstd_earlier_table(Zstd &z, u32 wanted, const u8 *p, u64 len) {
+    if (len < 2) return false;
+    u64 at = p[0] < 128 ? 1 : p[0] < 255 ? 2 : 3;
+    if (at >= len) return false;
+    const u32 modes = p[at++];
+    for (u32 kind = 0; kind <= wanted; kind++) {
+        const u32 mode = modes >> (6 - 2 * kind) & 3;
+        // The host has looked at the modes: one that repeats a table is none that is wanted.
+        if (mode != 3 && !zstd_table(z, kind, mode, p, len, &at)) return false;
+    }
+    return z.known[wanted];
+}
+
+// The sequences of a compressed block, by one thread: lengths of literals and matches, and offsets
+// before it is known what they repeat.
+__device__ inline bool zstd_list(Zstd &z, const ZstdArgs &a, const ZstdBlock &block) {
+    const u64 from[3] = {block.lengths_from, block.offsets_from, block.matches_from};
+    bool known[3];
+    // The last kind first: reading the header up to a table overwrites those before it.
+    for (u32 kind = 3; kind-- > 0;) {
+        known[kind] = from[kind] != NONE;
+        if (!known[kind]) continue;
+        const ZstdBlock &earlier = a.blocks[from[kind]];
+        z.known[kind] = false;
+        if (!zstd_earlier_table(z, kind, earlier.from + earlier.literal_bytes, earlier.size - earlier.literal_bytes))
+            return false;
+    }
+    for (u32 kind = 0; kind < 3; kind++) z.known[kind] = known[kind];
+    Sequences sequences;
+    if (!zstd_sequences(z, block.from + block.literal_bytes, block.size - block.literal_bytes, sequences)) return false;
+    if (sequences.left != block.sequence_count) return false;
+    if (sequences.left == 0) return true;
+    Backward &bits = sequences.bits;
+    for (u64 k = 0; k < block.sequence_count; k++) {
+        const FseEntry of_length = z.lengths[sequences.state[OF_LENGTHS]];
+        const FseEntry of_offset = z.offsets[sequences.state[OF_OFFSETS]];
+        const FseEntry of_match = z.matches[sequences.state[OF_MATCHES]];
+        block.sequences[3 * k + 2] = (1u << of_offset.symbol) + bits.take(of_offset.symbol);
+        block.sequences[3 * k + 1] = MATCH_LEAST[of_match.symbol] + bits.take(MATCH_BITS[of_match.symbol]);
+        block.sequences[3 * k] = LENGTH_LEAST[of_length.symbol] + bits.take(LENGTH_BITS[of_length.symbol]);
+        if (k + 1 < block.sequence_count) {
+            sequences.state[OF_LENGTHS] = of_length.base + bits.take(of_length.bits);
+            sequences.state[OF_MATCHES] = of_match.base + bits.take(of_match.bits);
+            sequences.state[OF_OFFSETS] = of_offset.base + bits.take(of_offset.bits);
+        }
+        if (bits.left < 0) return false;
+    }
+    return bits.left == 0;
+}
+
+// Two blocks of threads per compressed block: one for its literals, one for its sequences.
+KERNEL(zstd_parts) {
+    __shared__ Zstd z;
+    ZstdBlock &block = a.blocks[blockIdx.x / 2];
+    if (block.kind != 2) return;
+    bool good = true;
+    if (threadIdx.x == 0) {
+        z.fault = 0;
+        z.has_tree = false;
+    }
+    if (blockIdx.x % 2) {
+        if (threadIdx.x == 0) good = zstd_list(z, a, block);
+    } else {
+        if (threadIdx.x == 0 && block.tree_from != NONE) {
+            const ZstdBlock &earlier = a.blocks[block.tree_from];
+            u32 head;
+            u64 count, stored;
+            if (zstd_literals_head(earlier.from, earlier.size, &head, &count, &stored))
+                z.has_tree = huffman_tree(earlier.from + head, stored, z.tree, z.shop) > 0;
+        }
+        __syncthreads();
+        const u8 *literals;
+        u64 count;
+        const u64 taken = zstd_literals(z, block.literals, block.from, block.size, ZSTD_BLOCK_BYTES, &literals, &count);
+        good = taken == block.literal_bytes && count == block.literal_count;
+        if (good && threadIdx.x == 0) block.read = literals;
+    }
+    if (!good) block.chain->serial = 1;
+}
+
+// One block of threads per page: the bytes of literals and matches.
+KERNEL(zstd_join) {
+    const u32 TILE = BLOCK / 2;
+    __shared__ Batch batch;
+    __shared__ u32 value[TILE], offset[TILE];
+    __shared__ u8 none[TILE];
+    __shared__ u32 fault;
+    ChainTask &own = a.chains[blockIdx.x];
+    const ChainTask task = own;
+    if (threadIdx.x == 0) fault = 0;
+    __syncthreads();
+    if (task.serial) return;
+    u64 last[3] = {1, 4, 8}, done = 0;
+    for (u64 b = task.segment; b < task.segment + task.segments; b++) {
+        const ZstdBlock block = a.blocks[b];
+        u64 limit = done + task.per_block;
+        if (limit > task.want) limit = task.want;
+        if (block.kind < 2) {
+            if (block.size > limit - done) {
+                own.serial = 1;
+                return;
+            }
+            for (u64 i = threadIdx.x; i < block.size; i += BLOCK) task.to[done + i] = block.from[block.kind ? 0 : i];
+            done += block.size;
+            __syncthreads();
+            continue;
+        }
+        const u8 *literals = block.read;
+        u64 count = block.literal_count;
+        if (count > limit - done) {
+            own.serial = 1;
+            return;
+        }
+        for (u64 tile = 0; tile < block.sequence_count; tile += TILE) {
+            const u64 j = tile + threadIdx.x, left = block.sequence_count - tile;
+            const u32 some = left < TILE ? (u32)left : TILE;
+            const bool is = threadIdx.x < some;
+            const u64 length = is ? block.sequences[3 * j] : 0, match = is ? block.sequences[3 * j + 1] : 0;
+            if (is) {
+                value[threadIdx.x] = block.sequences[3 * j + 2];
+                none[threadIdx.x] = length == 0;
+            }
+            u64 literals_here, made, elements;
+            const u64 literal = block_scan<Sum>(length, &literals_here);
+            const u64 start = done + block_scan<Sum>(length + match, &made);
+            u32 e = (u32)block_scan<Sum>(is ? 1 + (length > 0) : 0, &elements);
+            // Which offset repeats which: one after another.
+            if (threadIdx.x == 0)
+                for (u32 k = 0; k < some; k++) offset[k] = (u32)zstd_offset(last, value[k], none[k]);
+            __syncthreads();
+            if (is) {
+                const u32 back = offset[threadIdx.x];
+                if (literal + length > count || start + length + match > limit || back == 0 || back > start + length)
+                    atomicOr(&fault, 1);
+                if (length) batch.start[e] = (u32)start, batch.back[e] = 0, batch.from[e++] = (u64)(literals + literal);
+                batch.start[e] = (u32)(start + length), batch.back[e] = back, batch.from[e++] = start + length;
+            }
+            if (threadIdx.x == 0) batch.start[elements] = (u32)(done + made);
+            __syncthreads();
+            if (fault) {
+                own.serial = 1;
+                return;
+            }
+            emit(batch, (u32)elements, task.to);
+            done += made, literals += literals_here, count -= literals_here;
+        }
+        if (count > limit - done) {
+            own.serial = 1;
+            return;
+        }
+        for (u64 i = threadIdx.x; i < count; i += BLOCK) task.to[done + i] = literals[i];
+        done += count;
+        __syncthreads();
+    }
+    if (done != task.want) own.serial = 1;
 }

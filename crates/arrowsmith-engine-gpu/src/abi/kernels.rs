@@ -214,6 +214,34 @@ kernels! {
         bad: Ptr => "u32 *",
     }
 
+    /// Splits pages among many blocks: the chains of their elements, and what is decoded by them.
+    struct ChainArgs for
+        CHAIN_BEGIN = "chain_begin", CHAIN_MAP = "chain_map", CHAIN_WALK = "chain_walk",
+        DELTA_SUMS = "delta_sums", DELTA_BASES = "delta_bases", DELTA_VALUES = "delta_values",
+        STRING_PLACES = "string_places", SNAPPY_CUTS = "snappy_cuts", UNPACK_UNITS = "unpack_units"
+    {
+        tasks: Ptr => "ChainTask *",
+        task_count: u64 => "u64 ",
+        /// The chain of each segment, and of each unit.
+        owners: Ptr => "const u32 *",
+        unit_owners: Ptr => "const u32 *",
+        /// For each segment: its first element, the output before that, the sum of its deltas.
+        entries: Ptr => "u64 *",
+        before: Ptr => "u64 *",
+        sums: Ptr => "u64 *",
+        /// The first element of each unit.
+        units: Ptr => "u64 *",
+        words: Ptr => "u64 *",
+        lens: Ptr => "u64 *",
+        bad: Ptr => "u32 *",
+    }
+
+    /// Decompresses Zstandard pages that are split.
+    struct ZstdArgs for ZSTD_PARTS = "zstd_parts", ZSTD_JOIN = "zstd_join" {
+        chains: Ptr => "ChainTask *",
+        blocks: Ptr => "ZstdBlock *",
+    }
+
     /// Decodes the levels of pages.
     struct LevelArgs for PAGE_LEVELS = "page_levels", PAGE_FIRSTS = "page_firsts" {
         pages: Ptr => "PageDesc *",
@@ -253,7 +281,8 @@ kernels! {
 
     /// Decodes the values of pages.
     struct ValueArgs for
-        PAGE_VALUES = "page_values", PAGE_STRINGS = "page_strings", PAGE_JOINS = "page_joins"
+        PAGE_VALUES = "page_values", PAGE_STRINGS = "page_strings", PAGE_JOINS = "page_joins",
+        LENGTH_STARTS = "length_starts", LENGTH_PLACES = "length_places"
     {
         pages: Ptr => "const PageDesc *",
         page_count: u64 => "u64 ",
@@ -265,6 +294,9 @@ kernels! {
         /// Bytes of text that a page of shared prefixes makes; and their destination.
         totals: Ptr => "u64 *",
         text: Ptr => "u8 *",
+        /// Of pages whose lengths many blocks decoded: each length; then the sum of those before.
+        starts: Ptr => "u64 *",
+        value_count: u64 => "u64 ",
         bad: Ptr => "u32 *",
     }
 

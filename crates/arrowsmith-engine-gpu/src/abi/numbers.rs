@@ -101,6 +101,15 @@ numbers! {
         Split,
     }
 
+    /// What the elements of a chain are.
+    enum ChainForm: u64, "C_" {
+        Snappy,
+        /// Blocks that the host has found.
+        Zstd,
+        Delta,
+        Strings,
+    }
+
     /// How a stored number of a Parquet page is converted to the Arrow type.
     enum Turn: u64, "T_" {
         Copy,

@@ -133,6 +133,8 @@ shared! {
         value_first: u64 => "u64 ",
         /// Non-null values in the page: computed on the device, except for a dictionary.
         value_count: u64 => "u64 ",
+        /// If its values are split among many blocks.
+        chain: u64 => "const struct ChainTask *",
     }
 
     /// A page that the device decompresses.
@@ -148,5 +150,64 @@ shared! {
         cuts: u64 => "u64 ",
         /// The page that these bytes belong to; if none, the dictionary.
         page: u64 => "PageDesc *",
+        /// If it is split among many blocks.
+        chain: u64 => "const struct ChainTask *",
+    }
+
+    /// A page that is split among many blocks, by the chain of its elements.
+    struct ChainTask {
+        /// A `ChainForm`.
+        form: u64 => "u64 ",
+        /// The page whose values it has; none for compressed bytes.
+        page: u64 => "const PageDesc *",
+        /// Set by the host for compressed bytes, else on the device.
+        from: u64 => "const u8 *",
+        from_len: u64 => "u64 ",
+        /// Bytes, or values after the first delta, that it makes.
+        want: u64 => "u64 ",
+        /// Output of compressed bytes.
+        to: u64 => "u8 *",
+        /// For each byte: where the chain from it leaves its segment (lower half, from the segment's
+        /// start), and the output on the way. There is room for this many.
+        exits: u64 => "u64 *",
+        room: u64 => "u64 ",
+        /// Its first segment, how many there are, and its first unit.
+        segment: u64 => "u64 ",
+        segments: u64 => "u64 ",
+        unit: u64 => "u64 ",
+        /// Computed on the device: where its first element is, and where the last one ends.
+        start: u64 => "u64 ",
+        end: u64 => "u64 ",
+        /// Values before it, of all pages.
+        value_first: u64 => "u64 ",
+        /// Of deltas: values and miniblocks of a block, and the first value.
+        per_block: u64 => "u64 ",
+        minis: u64 => "u64 ",
+        first: u64 => "u64 ",
+        /// Whether one block decodes the page after all, because something was unexpected.
+        serial: u64 => "u64 ",
+    }
+
+    /// A block of a Zstandard page that is split.
+    struct ZstdBlock {
+        chain: u64 => "ChainTask *",
+        /// Its content, without the header; its kind there: 0 raw, 1 a repeated byte, 2 compressed.
+        from: u64 => "const u8 *",
+        size: u64 => "u64 ",
+        kind: u64 => "u64 ",
+        /// Of a compressed block: room for its literals; how many there are, and their bytes in it.
+        literals: u64 => "u8 *",
+        literal_count: u64 => "u64 ",
+        literal_bytes: u64 => "u64 ",
+        /// Room for its sequences, three words each; and how many there are.
+        sequences: u64 => "u32 *",
+        sequence_count: u64 => "u64 ",
+        /// Earlier blocks (NONE: itself, or none) that describe its Huffman tree and its tables.
+        tree_from: u64 => "u64 ",
+        lengths_from: u64 => "u64 ",
+        offsets_from: u64 => "u64 ",
+        matches_from: u64 => "u64 ",
+        /// Where its literals are: computed on the device.
+        read: u64 => "const u8 *",
     }
 }

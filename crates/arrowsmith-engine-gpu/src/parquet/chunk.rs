@@ -16,6 +16,8 @@ use arrowsmith_parquet::nest::Ancestor;
 
 use super::pages::{Host, Place};
 use super::shape::{Form, Shape};
+use super::split::{self, Chains, EACH, Rule};
+use crate::GpuOptions;
 use crate::abi::*;
 use crate::device::memory::{Arena, Refused};
 use crate::device::resident::{Part, Tree};
@@ -49,32 +51,60 @@ impl From<Refused> for Halt {
 }
 
 /// One chunk in progress.
-struct Run<'r> {
+pub(super) struct Run<'r> {
     stream: &'r mut dyn Stream,
     arena: &'r mut Arena,
-    offset_max: u64,
+    pub options: &'r GpuOptions,
 }
 
-impl Run<'_> {
-    fn take(&mut self, bytes: usize) -> Result<Ptr, Refused> {
+impl<'r> Run<'r> {
+    /// A chunk with this memory.
+    pub fn new(stream: &'r mut dyn Stream, arena: &'r mut Arena, options: &'r GpuOptions) -> Self {
+        Self { stream, arena, options }
+    }
+
+    /// Positions of a segment of a page that is split.
+    pub fn segment(&self) -> u64 {
+        self.stream.block_threads() * EACH
+    }
+
+    /// The number of blocks that cover this many threads.
+    pub fn blocks(&self, threads: u64) -> u64 {
+        self.stream.blocks(threads)
+    }
+
+    /// Memory with undefined content.
+    pub fn take(&mut self, bytes: usize) -> Result<Ptr, Refused> {
         let at = self.arena.take(bytes as u64)?;
         self.arena.fence(self.stream, at, bytes as u64).map_err(Refused::Device)?;
         Ok(at)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<Ptr, Refused> {
+    /// Copies bytes to memory that was taken.
+    pub fn copy_in(&mut self, at: Ptr, bytes: &[u8]) -> Result<(), Refused> {
+        self.stream.copy_in(at, bytes).map_err(Refused::Device)
+    }
+
+    /// Copies bytes to the device.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<Ptr, Refused> {
         let at = self.take(bytes.len())?;
-        self.stream.copy_in(at, bytes).map_err(Refused::Device)?;
+        self.copy_in(at, bytes)?;
         Ok(at)
+    }
+
+    /// Sets memory to a byte.
+    pub fn fill(&mut self, at: Ptr, byte: u8, bytes: usize) -> Result<(), Refused> {
+        self.stream.fill(at, byte, bytes as u64).map_err(Refused::Device)
     }
 
     fn zeros(&mut self, bytes: usize) -> Result<Ptr, Refused> {
         let at = self.take(bytes)?;
-        self.stream.fill(at, 0, bytes as u64).map_err(Refused::Device)?;
+        self.fill(at, 0, bytes)?;
         Ok(at)
     }
 
-    fn launch<A: Arguments>(
+    /// Runs a kernel.
+    pub fn launch<A: Arguments>(
         &mut self,
         kernel: Kernel<A>,
         grid: u64,
@@ -106,9 +136,9 @@ pub(super) fn decode(
     arena: &mut Arena,
     shape: &Shape,
     host: &Host,
-    offset_max: u64,
+    options: &GpuOptions,
 ) -> Result<Decoded, Halt> {
-    let mut run = Run { stream, arena, offset_max };
+    let mut run = Run::new(stream, arena, options);
     let mut decoded = column(&mut run, shape, host)?;
     let Some(keys) = &shape.keys else { return Ok(decoded) };
     // The decoded values are keys; the dictionary is a page of values.
@@ -226,7 +256,7 @@ impl Run<'_> {
         let mut starts = Ptr(0);
         if let Some(of) = ancestor.elements {
             let marks = self.slots(levels, (of.repetition, of.definition))?;
-            if marks.count as u64 > self.offset_max {
+            if marks.count as u64 > self.options.offset_max {
                 return Err(Halt::TooLarge);
             }
             elements = marks.count;
@@ -272,9 +302,9 @@ pub(super) fn stay(
     arena: &mut Arena,
     shape: &Shape,
     host: &Host,
-    offset_max: u64,
+    options: &GpuOptions,
 ) -> Result<Tree, Halt> {
-    let mut run = Run { stream, arena, offset_max };
+    let mut run = Run::new(stream, arena, options);
     let made = make(&mut run, shape, host)?;
     let [bad, nulls, bits, buffers @ ..] = &made.parts[..] else { return Err(Halt::Unsure) };
     let found = run.fetch(&[*bad, *nulls])?;
@@ -305,9 +335,13 @@ struct Made {
 fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
     let bad = run.zeros(4)?;
+    // Where the pages are described, since those that are split are named by their chains.
+    let at = run.take(host.pages.len() * PageDesc::BYTES)?;
+    let mut chains = chains(run, shape, host, at);
+    let chains_at = chains.all.place(run)?;
     let mut pages = Vec::with_capacity(host.pages.len());
     let mut first = 0;
-    for page in &host.pages {
+    for (number, page) in host.pages.iter().enumerate() {
         let at = |range: &Range<usize>| (areas.sent.0 + range.start as u64, range.len() as u64);
         let (levels, levels_len) = page.def.as_ref().map_or((0, 0), at);
         let (reps, reps_len) = page.rep.as_ref().map_or((0, 0), at);
@@ -321,11 +355,14 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
             count: page.count as u64,
             first,
             encoding: page.encoding as u64,
+            chain: chains.of_page[number]
+                .map_or(0, |chain| chains_at.offset((chain * ChainTask::BYTES) as u64).0),
             ..PageDesc::default()
         });
         first += page.count as u64;
     }
-    let pages = run.put(&bytes_of(&pages))?;
+    run.copy_in(at, &bytes_of(&pages))?;
+    let pages = at;
     let page_count = host.pages.len() as u64;
     unpack(run, host, areas, pages, bad)?;
     let entries = host.entries;
@@ -380,8 +417,21 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
         dictionary_count: dictionary.count as u64,
         totals,
         text: Ptr(0),
+        starts: Ptr(0),
+        value_count: values as u64,
         bad,
     };
+    if !chains.all.is_empty() && values > 0 {
+        let all = std::mem::take(&mut chains.all);
+        all.walk(run, chains_at, (words, lens), bad)?.values(run, chains.is_delta)?;
+        if chains.is_delta && is_text {
+            args.starts = run.take((values + 1) * 8)?;
+            let blocks = run.blocks(values as u64);
+            run.launch(LENGTH_STARTS, blocks, &args)?;
+            run.scan(args.starts, values)?;
+            run.launch(LENGTH_PLACES, blocks, &args)?;
+        }
+    }
     run.launch(PAGE_VALUES, page_count, &args)?;
     if is_text {
         run.launch(PAGE_STRINGS, run.stream.blocks(page_count), &args)?;
@@ -407,6 +457,37 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     Ok(Made { levels, rows: rows.count, parts })
 }
 
+/// The chains of the pages that are split.
+struct PageChains {
+    all: Chains,
+    /// The number of each page's.
+    of_page: Vec<Option<usize>>,
+    is_delta: bool,
+}
+
+/// Which pages are split: large ones of deltas, or of strings one after another.
+fn chains(run: &Run<'_>, shape: &Shape, host: &Host, pages: Ptr) -> PageChains {
+    let is_delta = host
+        .pages
+        .iter()
+        .any(|page| matches!(page.encoding, PageEncoding::Delta | PageEncoding::DeltaLength));
+    let rule = Rule::new(run.options, host.pages.len());
+    let mut all = Chains::default();
+    let of_page = host.pages.iter().enumerate().map(|(number, page)| {
+        let form = match page.encoding {
+            PageEncoding::Delta | PageEncoding::DeltaLength => ChainForm::Delta,
+            // Kernels of one launch have one form.
+            PageEncoding::Plain if shape.form.is_text() && !is_delta => ChainForm::Strings,
+            _ => return None,
+        };
+        let chain = all.add(rule, run.segment(), form, page.values.len() as u64)?;
+        all.get(chain)?.page = pages.offset((number * PageDesc::BYTES) as u64).0;
+        Some(chain)
+    });
+    let of_page = of_page.collect();
+    PageChains { all, of_page, is_delta }
+}
+
 /// Addresses of the pages' bytes on the device.
 #[derive(Clone, Copy)]
 struct Areas {
@@ -430,11 +511,13 @@ fn unpack(
     areas: Areas,
     pages: Ptr,
     bad: Ptr,
-) -> Result<(), Refused> {
-    let Some(codec) = host.codec.filter(|_| !host.tasks.is_empty()) else { return Ok(()) };
+) -> Result<Vec<UnpackTask>, Refused> {
+    let Some(codec) = host.codec.filter(|_| !host.tasks.is_empty()) else {
+        return Ok(Vec::new());
+    };
     let aside = run.take(host.aside_bytes)?;
     let desc = |page: usize| pages.offset((page * PageDesc::BYTES) as u64).0;
-    let tasks: Vec<UnpackTask> = host
+    let mut tasks: Vec<UnpackTask> = host
         .tasks
         .iter()
         .map(|task| UnpackTask {
@@ -445,12 +528,32 @@ fn unpack(
             aside: aside.offset(task.aside as u64).0,
             cuts: task.cuts,
             page: task.page.map_or(0, desc),
+            chain: 0,
         })
         .collect();
+    split::unpack(run, host, &mut tasks, bad)?;
     let count = tasks.len() as u64;
     let args = UnpackArgs { tasks: run.put(&bytes_of(&tasks))?, task_count: count, bad };
     run.launch(codec.kernel(), count, &args)?;
-    run.launch(CUT_PAGES, run.stream.blocks(count), &args)
+    run.launch(CUT_PAGES, run.stream.blocks(count), &args)?;
+    Ok(tasks)
+}
+
+/// Decompressed pages, if none is malformed; and how many of them were split.
+pub(super) fn unpacked(run: &mut Run<'_>, host: &Host) -> Result<(Option<Vec<u8>>, usize), Halt> {
+    let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
+    let bad = run.zeros(4)?;
+    let tasks = unpack(run, host, areas, Ptr(0), bad)?;
+    // The last field of a chain is whether one block decoded the page after all.
+    let serial = ChainTask::BYTES as u64 - 8;
+    let mut parts = vec![(bad, 4), (areas.unpacked, host.unpacked_bytes)];
+    parts.extend(
+        tasks.iter().filter(|task| task.chain != 0).map(|task| (Ptr(task.chain + serial), 8)),
+    );
+    let fetched = run.fetch(&parts)?;
+    let zero = |bytes: &MutableBuffer| bytes.iter().all(|byte| *byte == 0);
+    let bytes = zero(&fetched[0]).then(|| fetched[1].to_vec());
+    Ok((bytes, fetched[2..].iter().filter(|serial| zero(serial)).count()))
 }
 
 /// The output rows.
@@ -506,6 +609,8 @@ fn dictionary(
             dictionary_count: 0,
             totals: Ptr(0),
             text: Ptr(0),
+            starts: Ptr(0),
+            value_count: 0,
             bad,
         };
         run.launch(PAGE_STRINGS, 1, &args)?;
@@ -599,7 +704,7 @@ fn gather(
             run.scan(offsets, count)?;
             let total = run.fetch(&[(offsets.offset(count as u64 * 8), 8)])?;
             let total = number(&total[0], 0);
-            if !large && total > run.offset_max {
+            if !large && total > run.options.offset_max {
                 return Err(Halt::TooLarge);
             }
             let total = usize::try_from(total).unwrap_or(usize::MAX);

@@ -9,9 +9,12 @@
 //! and Zstandard run on the host.
 
 mod chunk;
+mod frame;
 mod pages;
 mod resident;
 mod shape;
+mod split;
+pub(crate) mod trial;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -88,11 +91,10 @@ impl Columns {
 
     /// The rows of a window, or of the part of it that fits into memory.
     fn window(&self, request: &FieldRequest<'_>, rows: Range<usize>) -> Result<Window> {
-        let most = (self.options.memory_bytes_max, self.options.offset_max);
         let mut rows = rows;
         let mut lane = self.lane()?;
         let outcome = loop {
-            let outcome = request.decode(&mut lane, &rows, most);
+            let outcome = request.decode(&mut lane, &rows, &self.options);
             lane.arena.reset(lane.stream.as_mut())?;
             match outcome {
                 Ok(array) => break Ok(Window::Rows(array, rows.start)),
@@ -144,10 +146,10 @@ impl FieldRequest<'_> {
         &self,
         lane: &mut Lane,
         rows: &Range<usize>,
-        (bytes_max, offset_max): (u64, u64),
+        options: &GpuOptions,
     ) -> Result<ArrayRef, Halt> {
         // The kernels number entries with 31 bits.
-        let most = (bytes_max, offset_max);
+        let most = (options.memory_bytes_max, options.offset_max);
         let mut leaves = Leaves(Vec::with_capacity(self.shapes.len()));
         for shape in self.shapes {
             let host =
@@ -159,7 +161,7 @@ impl FieldRequest<'_> {
                 Ok(Read::Unsure) | Err(_) => return Err(Halt::Unsure),
             };
             let Lane { stream, arena } = lane;
-            let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, offset_max)?;
+            let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, options)?;
             arena.reset(stream.as_mut()).map_err(Halt::Failed)?;
             if !self.repeats() {
                 // Page boundaries differ between leaves: all are sliced to the same rows.

@@ -27,7 +27,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    fn of(compression: Compression) -> Option<Self> {
+    pub fn of(compression: Compression) -> Option<Self> {
         match compression {
             Compression::SNAPPY => Some(Self::Snappy),
             Compression::ZSTD(_) => Some(Self::Zstd),
@@ -254,8 +254,8 @@ impl Host {
     fn add_packed(&mut self, shape: &Shape, page: &PackedPage<'_>, codec: Codec) -> bool {
         let to = self.unpacked_bytes..self.unpacked_bytes + page.unpacked_bytes;
         if page.dictionary {
-            self.dictionary = Some((Place::Unpacked(to.clone()), page.count));
-            self.unpack(page, codec, to, 0, None);
+            self.dictionary = Some((Place::Unpacked(to), page.count));
+            self.task(page.packed, page.unpacked_bytes, codec, 0, None);
             return true;
         }
         let Some(encoding) = self.encoding(shape, page.encoding) else { return false };
@@ -279,23 +279,25 @@ impl Host {
             host_page.def = has_def.then(|| self.put(page.def));
             host_page.rep = has_rep.then(|| self.put(page.rep));
         }
-        self.unpack(page, codec, to, cuts, Some(self.pages.len()));
+        self.task(page.packed, page.unpacked_bytes, codec, cuts, Some(self.pages.len()));
         self.entries += page.count;
         self.pages.push(host_page);
         true
     }
 
-    fn unpack(
+    /// Adds a page that the device decompresses, to `len` bytes.
+    pub fn task(
         &mut self,
-        page: &PackedPage<'_>,
+        packed: &[u8],
+        len: usize,
         codec: Codec,
-        to: Range<usize>,
         cuts: u64,
         number: Option<usize>,
     ) {
+        let to = self.unpacked_bytes..self.unpacked_bytes + len;
         self.unpacked_bytes = to.end + SPARE;
         // The stored bytes of an empty page do not matter.
-        let from = if to.is_empty() { 0..0 } else { self.put(page.packed) };
+        let from = if to.is_empty() { 0..0 } else { self.put(packed) };
         let aside = self.aside_bytes;
         self.aside_bytes += codec.aside_bytes(to.len());
         self.tasks.push(Task { from, to, aside, cuts, page: number });

@@ -96,7 +96,7 @@ impl Columns {
         let read = Host::read(file, row_group, &shape, &(0..rows), most, options.verify_checksums);
         let Ok(Read::Pages(host)) = read else { return Ok(None) };
         let Lane { stream, arena } = lane;
-        match chunk::stay(stream.as_mut(), arena, &shape, &host, self.options.offset_max) {
+        match chunk::stay(stream.as_mut(), arena, &shape, &host, &self.options) {
             Ok(tree) if tree.len == rows => Ok(Some(tree)),
             Ok(_) | Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
             Err(Halt::Failed(error)) => Err(error),

@@ -40,6 +40,18 @@ fn random_files_are_read_as_the_parquet_crate_reads_them() {
     assert!(device > cpu * 4, "{device} of {}", device + cpu);
 }
 
+/// Every page is split among many blocks of threads, as large ones of few pages are.
+#[test]
+fn pages_that_are_split_are_read_as_the_parquet_crate_reads_them() {
+    let split = || GpuOptions::default().with_split_bytes_min(0);
+    let check = |suite: &Suite<'_>| random_files(suite, 300, common::seeds(15));
+    let (device, cpu) = suite(7, split(), check);
+    assert!(device > cpu * 4, "{device} of {}", device + cpu);
+    suite(8, split(), |suite| {
+        (1000..1000 + common::seeds(60)).try_for_each(|seed| suite.broken_file(seed))
+    });
+}
+
 /// If a column chunk does not fit into memory or 32-bit offsets, a window of rows at a time.
 #[test]
 fn columns_that_are_too_large_come_in_windows() {

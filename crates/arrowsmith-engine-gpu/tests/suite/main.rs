@@ -17,4 +17,5 @@ mod compile;
 mod contract;
 mod driver;
 mod resident;
+mod split;
 mod unpack;

@@ -4,13 +4,7 @@
 
 #![cfg(feature = "shim")]
 
-use std::sync::Arc;
-
-use arrowsmith_engine_gpu::abi::{
-    CUT_PAGES, UNPACK_SNAPPY, UNPACK_ZSTD, UnpackArgs, UnpackTask, bytes_of,
-};
-use arrowsmith_engine_gpu::device::memory::Arena;
-use arrowsmith_engine_gpu::device::{Device, Ptr, Stream};
+use arrowsmith_engine_gpu::{GpuOptions, unpack_pages};
 use arrowsmith_parquet::codec::decompressor;
 use arrowsmith_workload::{Generator, SplitMix64, Workload};
 use parquet::basic::{Compression, ZstdLevel};
@@ -68,49 +62,20 @@ fn zstd() -> Compression {
     Compression::ZSTD(ZstdLevel::default())
 }
 
-/// Decompresses pages on the device in one launch; `None` if it finds one malformed.
-fn unpack(codec: Compression, pages: &[(&[u8], usize)], seed: u64) -> Option<Vec<Vec<u8>>> {
-    const ASIDE: usize = 128 << 10;
-    let device: Arc<dyn Device> = common::device(seed);
-    let mut stream = Arc::clone(&device).stream().unwrap();
-    let mut arena = Arena::new(device, 1 << 30);
-    let mut take = |stream: &mut dyn Stream, bytes: usize| -> Ptr {
-        let at = arena.take(bytes as u64).unwrap();
-        arena.fence(stream, at, bytes as u64).unwrap();
-        stream.fill(at, 0, bytes as u64).unwrap();
-        at
-    };
-    let mut tasks = Vec::new();
-    let mut wanted = Vec::new();
-    for (packed, len) in pages {
-        let from = take(stream.as_mut(), packed.len());
-        stream.copy_in(from, packed).unwrap();
-        let to = take(stream.as_mut(), *len);
-        let aside = take(stream.as_mut(), ASIDE.min(*len));
-        tasks.push(UnpackTask {
-            from: from.0,
-            from_len: packed.len() as u64,
-            to: to.0,
-            to_len: *len as u64,
-            aside: aside.0,
-            ..UnpackTask::default()
-        });
-        wanted.push((to, *len as u64));
-    }
-    let bytes = bytes_of(&tasks);
-    let tasks = take(stream.as_mut(), bytes.len());
-    stream.copy_in(tasks, &bytes).unwrap();
-    let bad = take(stream.as_mut(), 4);
-    let kernel = if codec == SNAPPY { UNPACK_SNAPPY } else { UNPACK_ZSTD };
-    let args = UnpackArgs { tasks, task_count: pages.len() as u64, bad };
-    let blocks = stream.blocks(args.task_count);
-    kernel.launch(stream.as_mut(), args.task_count, &args).unwrap();
-    CUT_PAGES.launch(stream.as_mut(), blocks, &args).unwrap();
-    wanted.push((bad, 4));
-    let mut fetched = stream.fetch(&wanted).unwrap();
-    arena.reset(stream.as_mut()).unwrap();
-    let sound = fetched.pop().unwrap().iter().all(|byte| *byte == 0);
-    sound.then(|| fetched.iter().map(|bytes| bytes.to_vec()).collect())
+/// Pages are split from their first byte, or decoded by one block of threads each.
+fn options(split: bool) -> GpuOptions {
+    GpuOptions::default().with_split_bytes_min(if split { 0 } else { u64::MAX })
+}
+
+/// Decompresses pages on the device; `None` if it finds one malformed. And how many were split.
+fn unpack(
+    codec: Compression,
+    pages: &[(&[u8], usize)],
+    seed: u64,
+    split: bool,
+) -> (Option<Vec<Vec<u8>>>, usize) {
+    let unpacked = unpack_pages(&common::device(seed), &options(split), codec, pages).unwrap();
+    (unpacked.pages, unpacked.split)
 }
 
 fn pack(codec: Compression, text: &[u8], chance: &mut SplitMix64) -> Vec<u8> {
@@ -133,6 +98,7 @@ fn pack(codec: Compression, text: &[u8], chance: &mut SplitMix64) -> Vec<u8> {
 #[test]
 fn pages_become_what_they_were() {
     for codec in [SNAPPY, zstd()] {
+        let mut all = 0;
         for seed in 0..common::seeds(40) {
             let mut chance = SplitMix64::new(seed);
             let most = of(&mut chance, &[60, 3000, 40_000, 300_000]);
@@ -140,9 +106,63 @@ fn pages_become_what_they_were() {
             let packed: Vec<_> = texts.iter().map(|text| pack(codec, text, &mut chance)).collect();
             let pages: Vec<_> =
                 packed.iter().zip(&texts).map(|(packed, text)| (&packed[..], text.len())).collect();
-            let found = unpack(codec, &pages, seed);
-            assert!(found == Some(texts), "{codec:?}, seed {seed}");
+            for split in [false, true] {
+                let (found, chains) = unpack(codec, &pages, seed, split);
+                assert!(found.as_ref() == Some(&texts), "{codec:?}, seed {seed}, split {split}");
+                // Every page of Snappy, of Zstandard those of several blocks.
+                assert!(split || chains == 0);
+                if split && codec == SNAPPY {
+                    assert_eq!(chains, pages.len(), "seed {seed}");
+                }
+                all += chains;
+            }
         }
+        assert!(all > 0, "{codec:?}: no page was split");
+    }
+}
+
+/// Snappy allows copies from before the 64 KiB that compressors make at once: one block of threads
+/// decodes such a page.
+#[test]
+fn snappy_that_copies_from_afar_is_not_split() {
+    let mut text: Vec<u8> = Vec::new();
+    // A literal of 60,000 bytes, a copy of 64 of them from 60,000 back each, over 64 KiB.
+    let mut packed = vec![];
+    let len = 60_000 + 64 * 200;
+    for shift in [0, 7, 14] {
+        let byte = (len >> shift) as u8 & 127;
+        packed.push(byte | if len >> shift > 127 { 128 } else { 0 });
+    }
+    packed.extend([61 << 2, 0x5F, 0xEA]);
+    text.extend((0..60_000_u32).map(|k| (k * 7 % 251) as u8));
+    packed.extend_from_slice(&text);
+    for _ in 0..200 {
+        packed.extend([63 << 2 | 2, 0x60, 0xEA]);
+        text.extend_from_within(text.len() - 60_000..text.len() - 60_000 + 64);
+    }
+    let mut expected = vec![0; len];
+    decompressor(SNAPPY).unwrap().decompress(&packed, &mut expected).unwrap();
+    assert!(expected == text);
+    let (found, split) = unpack(SNAPPY, &[(&packed, len)], 1, true);
+    assert!(found == Some(vec![text]) && split == 0);
+}
+
+/// Blocks that repeat the tables and the trees of earlier ones, by text that is alike throughout.
+#[test]
+fn blocks_of_zstandard_that_refer_to_others() {
+    for seed in 0..common::seeds(10) {
+        let mut chance = SplitMix64::new(seed);
+        let piece = text(&mut chance, 200_000);
+        let text: Vec<u8> = piece.iter().copied().cycle().take(700_000).collect();
+        let mut text = text;
+        for _ in 0..20_000 {
+            let at = chance.index(text.len());
+            text[at] = byte(&mut chance) & 63;
+        }
+        let packed = pack(zstd(), &text, &mut chance);
+        let (found, split) = unpack(zstd(), &[(&packed, text.len())], seed, true);
+        assert!(found == Some(vec![text]), "seed {seed}");
+        assert_eq!(split, 1, "seed {seed}");
     }
 }
 
@@ -153,7 +173,9 @@ fn broken_pages_become_nothing_that_the_host_would_not_make_of_them() {
         let mut host = decompressor(codec).unwrap();
         for seed in 0..common::seeds(400) {
             let mut chance = SplitMix64::new(seed ^ 0xB0B);
+            // Several units and blocks now and then.
             let most = of(&mut chance, &[12, 60, 3000]);
+            let most = if seed % 16 == 0 { 300_000 } else { most };
             let text = text(&mut chance, most);
             let mut packed = pack(codec, &text, &mut chance);
             let mut len = text.len();
@@ -172,7 +194,10 @@ fn broken_pages_become_nothing_that_the_host_would_not_make_of_them() {
             }
             let mut expected = vec![0; len];
             let host = host.decompress(&packed, &mut expected);
-            if let Some(found) = unpack(codec, &[(&packed, len)], seed)
+            let [whole, parts] =
+                [false, true].map(|split| unpack(codec, &[(&packed, len)], seed, split).0);
+            assert!(whole == parts, "{codec:?}, seed {seed}: split or not");
+            if let Some(found) = whole
                 && len > 0
             {
                 sound += 1;
