@@ -194,8 +194,8 @@ struct ChainTask {
     u64 want;
     // Output of compressed bytes.
     u8 *to;
-    // For each byte: where the chain from it leaves its segment (lower half, from the segment's
-    // start), and the output on the way. There is room for this many.
+    // For each byte: where the chain from it leaves its segment (lower half, from the start
+    // of the segment), and the output on the way. There is room for this many.
     u64 *exits;
     u64 room;
     // Its first segment, how many there are, and its first unit.

@@ -263,6 +263,12 @@ impl Engine for GpuEngine {
         Ok(parquet::check(column)?)
     }
 
+    /// Of an engine that only answers what it would do: it reads the headers of pages.
+    fn describe_parquet(&self, file: &File, column: &Column) -> Option<String> {
+        let only_answers = self.device.only_answers() && file.row_groups() > 0;
+        only_answers.then(|| parquet::describe(file, column, &self.options).ok()).flatten()
+    }
+
     fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
         Ok(Box::new(parquet::FieldDecoder::new(&self.columns, request, rest)?))
     }

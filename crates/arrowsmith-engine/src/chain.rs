@@ -86,6 +86,13 @@ impl Chain {
         self.decide(check, |declined| declined.of_column(column).parquet_error())
     }
 
+    /// What the engine of a decision adds to it, if anything: [`Engine::describe_parquet`].
+    pub fn describe(&self, decision: &Decision, file: &File, column: &Column) -> Option<String> {
+        let mut engines = self.engines().iter();
+        let engine = engines.find(|engine| engine.name() == decision.engine)?;
+        engine.describe_parquet(file, column)
+    }
+
     fn decide(
         &self,
         check: impl Fn(&dyn Engine) -> Answer<()>,

@@ -49,6 +49,13 @@ pub trait Engine: Send + Sync {
         Err(no_parquet(column).into())
     }
 
+    /// A line on how it would decode a column that it has not declined, for `--explain`; `None`
+    /// where there is nothing to add, and from an engine that was opened to decode.
+    fn describe_parquet(&self, file: &File, column: &Column) -> Option<String> {
+        let _ = (file, column);
+        None
+    }
+
     /// Starts decoding a column that it has not declined, of one row group. What it cannot decode
     /// itself it may pass to `rest`.
     ///

@@ -118,7 +118,7 @@ template <bool WRITE> __device__ inline void delta_segment(const ChainArgs &a) {
     const u64 before = a.before[blockIdx.x];
     u64 some = blocks * task.per_block;
     if (some > task.want - before) some = task.want - before;
-    // For each block its minimum, and where its widths are. (An invalid one is behind the last
+    // For each block its minimum, and where its widths are. (An invalid one comes after the last
     // value: `chain_walk` has counted the values of valid ones.)
     for (u32 b = threadIdx.x; b < blocks; b += BLOCK) {
         const u64 start = base + found.at[b];

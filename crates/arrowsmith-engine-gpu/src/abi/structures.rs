@@ -167,8 +167,8 @@ shared! {
         want: u64 => "u64 ",
         /// Output of compressed bytes.
         to: u64 => "u8 *",
-        /// For each byte: where the chain from it leaves its segment (lower half, from the segment's
-        /// start), and the output on the way. There is room for this many.
+        /// For each byte: where the chain from it leaves its segment (lower half, from the start
+        /// of the segment), and the output on the way. There is room for this many.
         exits: u64 => "u64 *",
         room: u64 => "u64 ",
         /// Its first segment, how many there are, and its first unit.

@@ -47,6 +47,11 @@ pub trait Device: Send + Sync + Debug {
         false
     }
 
+    /// Whether it is none, in whose place an engine explains what it would do.
+    fn only_answers(&self) -> bool {
+        false
+    }
+
     /// The device type and number of the Arrow C Device interface.
     fn arrow_device(&self) -> (i32, i64);
 
@@ -95,6 +100,10 @@ impl NoDevice {
 impl Device for NoDevice {
     fn name(&self) -> String {
         "no device".to_owned()
+    }
+
+    fn only_answers(&self) -> bool {
+        true
     }
 
     fn arrow_device(&self) -> (i32, i64) {

@@ -10,6 +10,7 @@
 
 mod chunk;
 mod frame;
+mod occupancy;
 mod pages;
 mod resident;
 mod shape;
@@ -35,7 +36,8 @@ use crate::GpuOptions;
 use crate::device::memory::Arena;
 use crate::device::{Device, Stream, failure};
 use chunk::Halt;
-use pages::{Host, Read};
+pub(crate) use occupancy::describe;
+use pages::{Codec, Host, Read};
 use shape::Shape;
 pub(crate) use shape::check;
 

@@ -14,6 +14,8 @@ pub struct ColumnNote {
     pub data_type: String,
     /// The source of its values.
     pub by: ColumnSource,
+    /// What the engine adds to that.
+    pub how: Option<String>,
 }
 
 /// The source of a column's values.
@@ -83,6 +85,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "columns:")?;
         for column in &self.columns {
             writeln!(f, "  {}: {} by {}", column.name, column.data_type, column.by)?;
+            if let Some(how) = &column.how {
+                writeln!(f, "    {how}")?;
+            }
         }
         writeln!(f, "plan:")?;
         self.plan.lines().try_for_each(|line| writeln!(f, "  {line}"))

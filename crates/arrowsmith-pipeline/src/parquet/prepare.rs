@@ -241,17 +241,19 @@ impl Prepared {
         let file = &self.opened.file;
         let mut columns = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(self.schema.fields()) {
+            let mut how = None;
             let by = match source {
                 Source::Null => ColumnSource::Missing,
                 Source::Constant(_) => ColumnSource::Folders,
                 Source::Column(index) => {
                     let column = &self.plan.fields[*index];
                     let decision = self.engine.decide_parquet(file, column, &self.options)?;
+                    how = self.engine.describe(&decision, file, column);
                     ColumnSource::Engine(decision)
                 }
             };
             let data_type = field.data_type().to_string();
-            columns.push(ColumnNote { name: field.name().clone(), data_type, by });
+            columns.push(ColumnNote { name: field.name().clone(), data_type, by, how });
         }
         let mut left = 0;
         for row_group in 0..file.row_groups() {
