@@ -393,8 +393,8 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
         let kernels = folder("engine-gpu") + "/kernels";
         checks.push(Check {
             name: "GPU kernels and driver".to_owned(),
-            inputs: Some(inputs(&[&kernels, "tools/gpu", &suite], &[])),
-            commands: vec![Command::new(&["tools/gpu", "compile", "driver"])],
+            inputs: Some(inputs(&[&kernels, "tools/gpu", "tools/gpu-predict", &suite], &[])),
+            commands: vec![Command::new(&["tools/gpu", "compile", "driver", "predict"])],
             counts: true,
         });
     }

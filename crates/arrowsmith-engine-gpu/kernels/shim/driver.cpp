@@ -105,6 +105,10 @@ size_t parameter_bytes(const std::string &text, const std::string &name) {
 
 } // namespace driver
 
+#ifdef ARROWSMITH_COUNT
+extern "C" int count_is_global(unsigned long long at) { return driver::within(driver::memory, at, 1); }
+#endif
+
 #define CALL extern "C" __attribute__((visibility("default"))) int
 #define BEGIN(...)                                                                                                         \
     std::lock_guard<std::recursive_mutex> held(driver::lock);                                                              \

@@ -73,7 +73,7 @@ struct Fibers {
         if (stacks) munmap(stacks, STACK_STRIDE * BLOCK);
     }
 
-    void leave() {
+    UNCOUNTED void leave() {
 #if defined(__x86_64__)
         arrowsmith_switch(&saved[current], main);
 #else
@@ -84,11 +84,13 @@ struct Fibers {
     void enter(uint32_t thread) {
         current = thread;
         threadIdx.x = thread;
+        count_lane(thread);
 #if defined(__x86_64__)
         arrowsmith_switch(&main, saved[thread]);
 #else
         swapcontext(&main, &saved[thread]);
 #endif
+        count_pause();
     }
 };
 
@@ -126,6 +128,7 @@ bool prepare() {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     fibers.stacks = (unsigned char *)memory;
+    count_stacks(memory, STACK_STRIDE * BLOCK);
     return true;
 }
 
@@ -169,6 +172,7 @@ bool run_block(Random &random) {
                     if (fibers.status[thread] == READY) fibers.enter(thread);
                     at_warp += fibers.status[thread] == AT_WARP;
                 }
+                count_phase(warps[w]);
                 if (at_warp == 0) break;
                 if (at_warp != WARP) return false;
                 for (uint32_t l = 0; l < WARP; l++) {
@@ -189,7 +193,7 @@ bool run_block(Random &random) {
 
 } // namespace
 
-void __syncthreads() {
+UNCOUNTED void __syncthreads() {
     if (!fibers.active) {
         fibers.misused = true;
         return;
@@ -199,7 +203,7 @@ void __syncthreads() {
     threadIdx.x = fibers.current;
 }
 
-unsigned long long shim_exchange(unsigned long long value, unsigned int lane) {
+UNCOUNTED unsigned long long shim_exchange(unsigned long long value, unsigned int lane) {
     if (!fibers.active) {
         fibers.misused = true;
         return 0;
@@ -211,7 +215,7 @@ unsigned long long shim_exchange(unsigned long long value, unsigned int lane) {
     return fibers.snapshot[fibers.current / WARP * WARP + lane];
 }
 
-unsigned int __ballot_sync(unsigned int mask, int predicate) {
+UNCOUNTED unsigned int __ballot_sync(unsigned int mask, int predicate) {
     shim_exchange(predicate ? 1 : 0, 0);
     if (!fibers.active) return 0;
     unsigned int bits = 0;
@@ -272,6 +276,7 @@ extern "C" int arrowsmith_shim_launch(const char *name, uint64_t grid, const uin
     if (!entry) return 1;
     if (entry->args != count) return 2;
     if (!prepare()) return 4;
+    count_launch(entry->name, grid);
     Random random = {seed};
     std::vector<uint32_t> blocks((size_t)grid), threads(BLOCK);
     for (uint32_t i = 0; i < grid; i++) blocks[i] = i;
@@ -289,13 +294,19 @@ extern "C" int arrowsmith_shim_launch(const char *name, uint64_t grid, const uin
             fibers.active = true;
             const bool met = run_block(random);
             fibers.active = false;
+            count_block();
             if (!met) return 3;
         } else {
-            if (seed) shuffle(threads.data(), BLOCK, random);
+            // Counted warp by warp.
+            if (seed && !COUNTED) shuffle(threads.data(), BLOCK, random);
             for (uint32_t thread : threads) {
                 threadIdx.x = thread;
+                count_lane(thread);
                 entry->call(args);
+                count_pause();
+                if (thread % WARP == WARP - 1) count_phase(thread / WARP);
             }
+            count_block();
         }
     }
     if (fibers.misused) status = 5;

@@ -8,8 +8,15 @@
 
 #include <string.h>
 
+#include "count.h"
+
 #define __global__
+#ifdef ARROWSMITH_COUNT
+// As on a device, where a kernel contains all that it calls: its basic blocks are in one place.
+#define __device__ __attribute__((always_inline))
+#else
 #define __device__
+#endif
 #define __forceinline__ inline
 // A thread of the host runs one block at a time, so shared memory is thread-local.
 #define __shared__ static thread_local

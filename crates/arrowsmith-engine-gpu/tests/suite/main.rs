@@ -16,6 +16,7 @@ mod common;
 mod compile;
 mod contract;
 mod driver;
+mod predict;
 mod resident;
 mod split;
 mod unpack;
