@@ -175,7 +175,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             state >> 33
         };
-        (0..len).map(|at| (next() % (7 + at as u64 / 50_000)) as u8 + b'a').collect()
+        let letter = |number: u64| b'a' + number.to_le_bytes()[0];
+        (0..len as u64).map(|at| letter(next() % (7 + at / 50_000))).collect()
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn strings(chance: &mut SplitMix64, len: usize) -> ArrayRef {
     let len = if most > 1000 { len / 20 + 1 } else { len };
     let word = |chance: &mut SplitMix64| {
         let len = chance.index(most);
-        (0..len).map(|k| char::from(b'a' + (k % 26) as u8)).collect::<String>()
+        (b'a'..=b'z').cycle().take(len).map(char::from).collect::<String>()
     };
     let words = (0..len).map(|_| (chance.index(9) > 0).then(|| word(chance)));
     Arc::new(words.collect::<StringArray>())
@@ -81,8 +81,9 @@ fn case(chance: &mut SplitMix64) -> (ArrayRef, Encoding) {
         }
         1 => {
             let bits = [0, 5, 16][chance.index(3)];
-            let narrow = |number: Option<i64>| number.map(|number| number as i32);
-            let numbers = numbers(chance, len, bits).into_iter().map(narrow);
+            // They wrap, as the differences of 32 bits do.
+            let low = |number: i64| i32::try_from(number & 0x7FFF_FFFF).unwrap();
+            let numbers = numbers(chance, len, bits).into_iter().map(|number| number.map(low));
             (Arc::new(numbers.collect::<Int32Array>()), Encoding::DELTA_BINARY_PACKED)
         }
         2 => (strings(chance, len), Encoding::DELTA_LENGTH_BYTE_ARRAY),

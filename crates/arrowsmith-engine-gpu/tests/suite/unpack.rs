@@ -130,11 +130,11 @@ fn snappy_that_copies_from_afar_is_not_split() {
     let mut packed = vec![];
     let len = 60_000 + 64 * 200;
     for shift in [0, 7, 14] {
-        let byte = (len >> shift) as u8 & 127;
+        let byte = u8::try_from(len >> shift & 127).unwrap();
         packed.push(byte | if len >> shift > 127 { 128 } else { 0 });
     }
     packed.extend([61 << 2, 0x5F, 0xEA]);
-    text.extend((0..60_000_u32).map(|k| (k * 7 % 251) as u8));
+    text.extend((0..=250_u8).cycle().step_by(7).take(60_000));
     packed.extend_from_slice(&text);
     for _ in 0..200 {
         packed.extend([63 << 2 | 2, 0x60, 0xEA]);
