@@ -4,10 +4,11 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import arrowsmith
@@ -149,3 +150,71 @@ def test_they_are_coroutine_functions_with_the_same_options() -> None:
     for plain, other in functions:
         assert inspect.iscoroutinefunction(other)
         assert inspect.signature(plain).parameters == inspect.signature(other).parameters
+
+
+def test_pieces_of_an_event_loop_are_a_source(lines: bytes, tmp_path: Path) -> None:
+    """Of any size, empty ones too, between which others run."""
+    expected = pa.table(arrowsmith.read_json(lines))
+    pyarrow.parquet.write_table(expected, tmp_path / "x.parquet")
+
+    async def pieces(content: bytes, size: int) -> AsyncIterator[bytes]:
+        for start in range(0, len(content), size):
+            yield b""
+            await asyncio.sleep(0)
+            yield content[start : start + size]
+
+    async def read() -> None:
+        for size in (1_009, len(lines)):
+            table = await arrowsmith.read_json_async(pieces(lines, size))
+            assert pa.table(table).equals(expected)
+        both = await arrowsmith.read_json_async([pieces(lines, 50_000), lines])
+        assert both.num_rows == 2 * ROWS
+        content = (tmp_path / "x.parquet").read_bytes()
+        table = await arrowsmith.read_parquet_async(pieces(content, 999), columns=["id"])
+        assert table.num_rows == ROWS
+        assert (await arrowsmith.read_json_async(pieces(b"", 1), "a: int64")).num_rows == 0
+
+    asyncio.run(read())
+    for read_it in (arrowsmith.read_json, arrowsmith.open_json, arrowsmith.infer_schema):
+        with pytest.raises(TypeError, match="read_json_async"):
+            read_it(pieces(lines, 9))
+    with pytest.raises(TypeError, match="several times"):
+        arrowsmith.scan_json(pieces(lines, 9))
+
+
+def test_what_pieces_raise_is_raised() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"a":1}\n'
+        raise LookupError("no more")
+
+    with pytest.raises(LookupError, match="no more"):
+        asyncio.run(arrowsmith.read_json_async(pieces(), "a: int64"))
+
+    async def text() -> AsyncIterator[str]:
+        yield '{"a":1}\n'
+
+    with pytest.raises(TypeError, match="bytes"):
+        asyncio.run(arrowsmith.read_json_async(text(), "a: int64"))  # type: ignore[arg-type]
+
+
+def test_cancelling_ends_the_wait_for_a_piece() -> None:
+    """Otherwise the thread would wait for it, and the interpreter for the thread."""
+    ended = []
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b'{"a":1}\n'
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            ended.append(True)
+
+    async def read() -> None:
+        task = asyncio.ensure_future(arrowsmith.read_json_async(pieces(), "a: int64"))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.get_running_loop().shutdown_default_executor()
+
+    asyncio.run(read())
+    assert ended

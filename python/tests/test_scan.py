@@ -141,6 +141,34 @@ def test_conditions_of_polars_keep_all_its_rows(scan: arrowsmith.Scan, rows: pa.
     assert exact > pushed * 0.6
 
 
+def test_expressions_of_polars_are_conditions(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    """Those that are not decided exactly are refused: polars does not decide them again."""
+    frame = pl.DataFrame(rows)
+    chance = random.Random(17)
+    decided = 0
+    for _ in range(150):
+        wanted = expression(chance, 2)
+        try:
+            found = scan.select("d", "s").filter(wanted)
+        except arrowsmith.ConfigError:
+            continue
+        decided += 1
+        expected = frame.filter(wanted).select("s", "d")
+        assert found.collect().to_polars().select("s", "d").equals(expected), str(wanted)
+    assert decided > 50
+    for not_one in (pl.col("i").sum() > 1, pl.col("s").str.starts_with("a"), pl.Series([1])):
+        with pytest.raises(arrowsmith.ConfigError, match="only polars"):
+            scan.filter(not_one)
+
+
+def test_duckdb_finds_scans_by_their_variables(scan: arrowsmith.Scan) -> None:
+    rides = scan.select("i", "s")
+    with duckdb.connect() as connection:
+        for _ in range(2):
+            assert connection.sql("select count(*) from rides").fetchall() == [(COUNT,)]
+    assert rides.schema.names == ["i", "s"]
+
+
 def test_polars_queries_give_what_polars_gives(scan: arrowsmith.Scan, rows: pa.Table) -> None:
     frame, lazy = pl.DataFrame(rows), scan.to_polars()
     chance = random.Random(13)

@@ -8,10 +8,13 @@ import io
 import mmap
 import os
 import threading
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.fs
+import pyarrow.parquet
 import pytest
 
 import arrowsmith
@@ -179,3 +182,48 @@ def test_what_read_raises_is_raised(lines: bytes, error: BaseException, threads:
     with pytest.raises(type(error)) as info:
         arrowsmith.read_json(Failing(lines, error), "id: int64", threads=threads)
     assert info.value is error
+
+
+class Unopened:
+    """A file that is opened by each reader, as one of fsspec is."""
+
+    mode = "rb"
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def open(self) -> io.BytesIO:
+        return io.BytesIO(self.content)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_unopened_files(lines: bytes, expected: pa.Table, threads: int) -> None:
+    source = Unopened(lines)
+    assert pa.table(arrowsmith.read_json(source, threads=threads)).equals(expected)
+    assert str(arrowsmith.infer_schema(source)) == str(arrowsmith.infer_schema(lines))
+    with arrowsmith.open_json([source, lines], threads=threads) as reader:
+        assert sum(map(len, reader)) == 2 * ROWS
+    scan = arrowsmith.scan_json(source, threads=threads)
+    for _ in range(2):
+        assert pa.table(scan.collect()).equals(expected)
+    assert scan.to_polars().select("id").collect().height == ROWS
+
+
+def test_files_of_pyarrow(path: Path, tmp_path: Path, expected: pa.Table) -> None:
+    files = pyarrow.fs.SubTreeFileSystem(str(path.parent), pyarrow.fs.LocalFileSystem())
+    with files.open_input_stream(path.name) as stream:
+        assert pa.table(arrowsmith.read_json(stream)).equals(expected)
+    pyarrow.parquet.write_table(expected, tmp_path / "x.parquet")
+    with pyarrow.fs.LocalFileSystem().open_input_file(str(tmp_path / "x.parquet")) as file:
+        assert pa.table(arrowsmith.read_parquet(file, columns=["id"])).num_rows == ROWS
+
+
+def test_files_in_an_archive(lines: bytes, tmp_path: Path, expected: pa.Table) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("day/x.jsonl", lines)
+    inside = zipfile.Path(tmp_path / "x.zip", "day/x.jsonl")
+    assert pa.table(arrowsmith.read_json(inside)).equals(expected)
+    pyarrow.parquet.write_table(expected, tmp_path / "x.parquet")
+    source = Unopened((tmp_path / "x.parquet").read_bytes())
+    assert arrowsmith.scan_parquet(source).select("id").filter("id < 9").collect().num_rows == 9
+    assert arrowsmith.parquet_metadata(source)["rows"] == ROWS

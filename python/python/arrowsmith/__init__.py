@@ -21,6 +21,7 @@ from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._scan import Scan
 from arrowsmith._signature import with_options
+from arrowsmith._sources import opened
 from arrowsmith._types import (
     Appendable,
     ArrowArray,
@@ -84,8 +85,9 @@ def read_json(
     """Read all of ``source``.
 
     Args:
-        source: a path, a glob pattern (as a string), bytes, a buffer, a binary file, or a list of
-            these, which are read one after another. Compressed input is detected.
+        source: a path, a glob pattern (as a string), a URL, bytes, a buffer, a binary file, one
+            that is not open yet (of fsspec or upath), or a list of these, which are read one after
+            another. Compressed input is detected.
         schema: its text form, the path of a schema file, or any object with
             ``__arrow_c_schema__``, such as a ``pyarrow.Schema``; inferred if ``None``.
         rejects: a list to append to, or a function to call, with each record that was skipped or
@@ -101,7 +103,7 @@ def read_json(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
-    return _lib.read_json(source, schema, rejects, on_device, options)
+    return _lib.read_json(opened(source), schema, rejects, on_device, options)
 
 
 @with_options(JsonReadOptions)
@@ -115,13 +117,14 @@ async def read_json_async(
 ) -> Table:
     """Read all of ``source`` while the event loop runs.
 
-    The arguments and exceptions are those of ``read_json``. Cancelling the task stops the work.
+    The arguments and exceptions are those of ``read_json``; a source may also be an asynchronous
+    iterator of bytes. Cancelling the task stops the work.
     """
-    from arrowsmith._async import in_thread
+    from arrowsmith._async import reading
 
-    cancel = _lib.Cancel()
-    return await in_thread(
-        lambda: _lib.read_json(source, schema, rejects, on_device, options, cancel), cancel.cancel
+    return await reading(
+        source,
+        lambda source, cancel: _lib.read_json(source, schema, rejects, on_device, options, cancel),
     )
 
 
@@ -140,7 +143,7 @@ def open_json(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_json(source, schema, rejects, on_device, options)
+    return _lib.open_json(opened(source), schema, rejects, on_device, options)
 
 
 @with_options(JsonReadOptions)
@@ -162,7 +165,7 @@ def infer_schema(source: Source, **options: "Unpack[InferOptions]") -> Schema:
     ``str`` of it is the text form, which can be edited and stored. The arguments are those of
     ``read_json``. The position of a file object is after the bytes that were read.
     """
-    return _lib.infer_schema(source, options)
+    return _lib.infer_schema(opened(source), options)
 
 
 @with_options(ParquetReadOptions)
@@ -195,7 +198,7 @@ def read_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
-    return _lib.read_parquet(source, on_device, options)
+    return _lib.read_parquet(opened(source), on_device, options)
 
 
 @with_options(ParquetReadOptions)
@@ -209,11 +212,10 @@ async def read_parquet_async(
 
     The arguments and exceptions are those of ``read_parquet``. Cancelling the task stops the work.
     """
-    from arrowsmith._async import in_thread
+    from arrowsmith._async import reading
 
-    cancel = _lib.Cancel()
-    return await in_thread(
-        lambda: _lib.read_parquet(source, on_device, options, cancel), cancel.cancel
+    return await reading(
+        source, lambda source, cancel: _lib.read_parquet(source, on_device, options, cancel)
     )
 
 
@@ -230,7 +232,7 @@ def open_parquet(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_parquet(source, on_device, options)
+    return _lib.open_parquet(opened(source), on_device, options)
 
 
 @with_options(ParquetReadOptions)
@@ -291,7 +293,9 @@ def convert_json(
         write: how the files are written, see ``WriteOptions``.
         **options: how the source is read; ``None`` is the default of each:
     """
-    return Written(*_lib.convert_json(source, target, schema, rejects, options, write or {}))
+    return Written(
+        *_lib.convert_json(opened(source), target, schema, rejects, options, write or {})
+    )
 
 
 def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:
@@ -299,5 +303,5 @@ def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:
 
     With ``pages`` every page is listed, from its header. No values are decoded.
     """
-    info: FileInfo = json.loads(_lib.parquet_metadata(source, pages))
+    info: FileInfo = json.loads(_lib.parquet_metadata(opened(source), pages))
     return info

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from arrowsmith._lib import Schema
 from arrowsmith._scan import is_plain
+from arrowsmith.errors import ConfigError
 
 if TYPE_CHECKING:
     from arrowsmith._scan import Scan
@@ -64,13 +66,28 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
     return register_io_source(read, schema=schema, **options)
 
 
+def exactly(predicate: Any, schema: Schema) -> str:
+    """Return the condition that is true, false and null as ``predicate`` is."""
+    condition = None
+    if isinstance(predicate, pl.Expr):
+        condition = _exact(_tree(predicate), pl.Schema(schema))
+    if condition is None:
+        raise ConfigError(
+            f"filter: only polars can decide {predicate}: use to_polars().filter(...)"
+        )
+    return condition
+
+
 def translate(predicate: pl.Expr, schema: pl.Schema) -> str | None:
     """Return a condition that is true wherever ``predicate`` is, if there is a useful one."""
+    return _weaker(_tree(predicate), schema)
+
+
+def _tree(predicate: pl.Expr) -> Any:
     try:
-        tree = json.loads(predicate.meta.serialize(format="json"))
+        return json.loads(predicate.meta.serialize(format="json"))
     except (pl.exceptions.PolarsError, ValueError):
         return None
-    return _weaker(tree, schema)
 
 
 def _weaker(tree: Any, schema: pl.Schema) -> str | None:

@@ -5,11 +5,12 @@ Nothing is read before rows or their schema are needed.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from typing import Any, cast
 
 from arrowsmith import _lib
 from arrowsmith._lib import Reader, Schema, Table
+from arrowsmith._sources import opened
 from arrowsmith._types import SchemaLike, Source
 from arrowsmith.errors import ConfigError
 
@@ -35,7 +36,8 @@ class Scan:
     ) -> None:
         """For ``scan_json`` and ``scan_parquet``."""
         for part in source if isinstance(source, (list, tuple)) else [source]:
-            if hasattr(part, "read") and not isinstance(part, os.PathLike):
+            is_file = hasattr(part, "read") and not isinstance(part, os.PathLike)
+            if is_file or isinstance(part, AsyncIterable):
                 raise TypeError("source: a scan may be read several times: pass a path or bytes")
         self._format = format
         self._source = source
@@ -54,10 +56,17 @@ class Scan:
     def filter(self, condition: object) -> "Scan":
         """Keep only rows that match ``condition``, and the conditions before it.
 
-        It is text (``"fare > 10 and zone is null"``) or tuples (``[("fare", ">", 10)]``).
+        It is text (``"fare > 10 and zone is null"``), tuples (``[("fare", ">", 10)]``) or an
+        expression of polars. One that this library cannot decide is a ``ConfigError``:
+        ``to_polars().filter(...)`` leaves it to polars.
         """
-        if "limit" in self._options or "skip" in self._options:
+        if self._is_limited():
             raise ConfigError("filter: comes before limit and skip, which count rows that match")
+        if type(condition).__module__.startswith("polars."):
+            from arrowsmith._polars import exactly
+
+            # A condition may be about columns that are not selected.
+            condition = exactly(condition, self._with(columns=None).schema)
         text = _lib.condition(condition)
         before = self._options.get("filter")
         return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
@@ -78,8 +87,8 @@ class Scan:
     def open(self) -> Reader:
         """Read batch by batch, in bounded memory."""
         if self._format == "json":
-            return _lib.open_json(self._source, self._given, None, False, self._options)
-        return _lib.open_parquet(self._source, False, self._options)
+            return _lib.open_json(opened(self._source), self._given, None, False, self._options)
+        return _lib.open_parquet(opened(self._source), False, self._options)
 
     def collect(self) -> Table:
         """Read all rows. An inferred schema grows, so that nothing is lost."""
@@ -164,8 +173,10 @@ class Scan:
 
     def _collect(self, cancel: _lib.Cancel | None) -> Table:
         if self._format == "json":
-            return _lib.read_json(self._source, self._given, None, False, self._options, cancel)
-        return _lib.read_parquet(self._source, False, self._options, cancel)
+            return _lib.read_json(
+                opened(self._source), self._given, None, False, self._options, cancel
+            )
+        return _lib.read_parquet(opened(self._source), False, self._options, cancel)
 
     def _with(self, **options: object) -> "Scan":
         options = {**self._options, **options}

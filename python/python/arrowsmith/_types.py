@@ -2,7 +2,7 @@
 """The types of arguments."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from mmap import mmap
 from typing import Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
@@ -12,6 +12,15 @@ class BinaryFile(Protocol):
 
     def read(self, size: int, /) -> bytes | None:
         """Return at most ``size`` bytes; empty at the end."""
+        ...
+
+
+class UnopenedFile(Protocol):
+    """A file that is not open yet: ``fsspec.core.OpenFile``, ``upath.UPath``."""
+
+    @property
+    def open(self) -> Callable[..., BinaryFile]:
+        """Return the file."""
         ...
 
 
@@ -184,7 +193,9 @@ class Appendable(Protocol):
 
 
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
-OneSource: TypeAlias = str | os.PathLike[str] | Buffer | BinaryFile
+OneSource: TypeAlias = (
+    str | os.PathLike[str] | Buffer | BinaryFile | UnopenedFile | AsyncIterable[bytes]
+)
 Source: TypeAlias = OneSource | Sequence[OneSource]
 Target: TypeAlias = str | os.PathLike[str]
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
