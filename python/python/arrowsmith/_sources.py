@@ -22,6 +22,10 @@ def opened(source: Any, files: "Files | None" = None) -> Source:
 
 
 def _one(source: Any, files: "Files | None") -> Any:
+    if isinstance(source, str) and source.startswith("hf://"):
+        from arrowsmith._hub import HubFile
+
+        return HubFile(source)
     if isinstance(source, AsyncIterable):
         if files is None:
             raise TypeError(
