@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dask, Daft and Ray, the real ones: their rows are those of the library, on two processes."""
+"""Dask, Daft, Ray and DataFusion, the real ones: their rows are those of the library.
+
+The first three run on two processes.
+"""
 
 import json
 import re
@@ -132,3 +135,28 @@ def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["events"] == {"id": [2]}
     assert names["total"] == 5
     assert names["rows"] == 2
+
+
+def test_datafusion_reads_only_columns_of_a_query(tmp_path: Path) -> None:
+    import datafusion
+
+    rows = pa.table({"a": range(1_000), "b": ["x", None] * 500, "c": [1.5] * 1_000})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    scan = arrowsmith.scan_parquet(tmp_path / "rows.parquet")
+    context = datafusion.SessionContext()
+    context.register_view("t", scan.to_datafusion(context))
+    for query, expected in [
+        ("select count(*) n from t", [{"n": 1_000}]),
+        (
+            "select b, sum(a) s from t where c > 1 and a < 4 group by b order by s",
+            [
+                {"b": "x", "s": 2},
+                {"b": None, "s": 4},
+            ],
+        ),
+        ("select a from t where b = 'x' order by a limit 1", [{"a": 0}]),
+        ("select b from t where a in (1, 4) order by a", [{"b": None}, {"b": "x"}]),
+    ]:
+        for _ in range(2):
+            assert context.sql(query).to_pylist() == expected
+    assert scan.select("a").filter("a > 7").to_datafusion().count() == 992

@@ -153,9 +153,18 @@ class Scan:
 
         Only columns that a query uses are read; pyarrow decides the query's conditions.
         """
-        from arrowsmith._duckdb import relation
+        from arrowsmith._arrow_dataset import relation
 
         return relation(self, connection)
+
+    def to_datafusion(self, context: Any = None) -> Any:
+        """Return a DataFusion frame of ``context``, a ``SessionContext``, or of a new one.
+
+        Only columns that a query uses are read; pyarrow decides the query's conditions.
+        """
+        from arrowsmith._arrow_dataset import frame
+
+        return frame(self, context)
 
     def __arrow_c_schema__(self) -> object:
         """Return the schema as a capsule."""

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scan as a DuckDB relation.
+"""A scan as a DuckDB relation or as a DataFusion frame.
 
-DuckDB asks a ``pyarrow.dataset.Dataset`` for the columns that a query uses, with the query's
+Both ask a ``pyarrow.dataset.Dataset`` for the columns that a query uses, with the query's
 conditions. This dataset reads the columns by the scan; pyarrow decides the conditions.
 """
 
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Dataset(ds.Dataset):  # type: ignore[misc]
-    """Only what DuckDB calls: the other methods of a dataset are missing."""
+    """Only what the two call: the other methods of a dataset are missing."""
 
     def __init__(self, scan: "Scan") -> None:
         self._scan = scan
@@ -44,7 +43,33 @@ class _Dataset(ds.Dataset):  # type: ignore[misc]
         reader = scan.to_pyarrow()
         return ds.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
+    def get_fragments(self, filter: Any = None) -> list["_Fragment"]:  # noqa: A002
+        """Return the only part."""
+        return [_Fragment(self)]
+
+
+class _Fragment:
+    """What DataFusion reads of a dataset."""
+
+    def __init__(self, dataset: _Dataset) -> None:
+        self._dataset = dataset
+
+    def scanner(self, schema: Any, **options: Any) -> ds.Scanner:
+        """Return a scanner of the dataset, whose schema DataFusion repeats."""
+        return self._dataset.scanner(**options)
+
 
 def relation(scan: "Scan", connection: Any) -> Any:
     """Return a relation of ``connection``, or of the default connection."""
-    return (connection or duckdb).from_arrow(_Dataset(scan))
+    if connection is None:
+        import duckdb as connection
+    return connection.from_arrow(_Dataset(scan))
+
+
+def frame(scan: "Scan", context: Any) -> Any:
+    """Return a frame of ``context``, or of one of its own."""
+    if context is None:
+        from datafusion import SessionContext
+
+        context = SessionContext()
+    return context.read_table(_Dataset(scan))
