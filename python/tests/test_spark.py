@@ -52,4 +52,4 @@ def test_what_is_set_stays_and_twice_is_once() -> None:
 
 def test_a_missing_jar_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        configure(Builder(), tmp_path / "none.jar")  # type: ignore[arg-type]
+        configure(Builder(), tmp_path / "none.jar")

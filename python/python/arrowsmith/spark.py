@@ -23,7 +23,7 @@ _PACKAGE = "io.arrowsmith:arrowsmith-spark_2.13"
 def configure(
     builder: "SparkSession.Builder", jars: _Path | Sequence[_Path] = ()
 ) -> "SparkSession.Builder":
-    """Adds Arrowsmith to the session that ``builder`` makes.
+    """Add Arrowsmith to the session that ``builder`` makes.
 
     ``jars`` are the two jars that ``tools/spark build`` makes, or one of them; without them Spark
     fetches the package ``io.arrowsmith:arrowsmith-spark_2.13`` of this version from its
@@ -47,7 +47,7 @@ def configure(
 def _add(
     builder: "SparkSession.Builder", name: str, values: Sequence[str]
 ) -> "SparkSession.Builder":
-    """Adds values to a setting that is a list with commas, each once."""
+    """Add values to a setting that is a list with commas, each once."""
     before = str(builder._options.get(name, ""))
     known = [value for value in before.split(",") if value]
     return builder.config(name, ",".join(known + [value for value in values if value not in known]))
