@@ -43,7 +43,8 @@ pub struct GenerateArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Name of the files and the namespace [default: the program's file name]
+    /// Name of the files and the namespace [default: the program's file name, with `_messages` if
+    /// that is a name of the program]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 

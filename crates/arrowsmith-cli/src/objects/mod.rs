@@ -42,7 +42,7 @@ fn generate(args: &GenerateArgs) -> Outcome {
         None => {
             let stem = args.program.program.file_stem().unwrap_or_default().to_string_lossy();
             let plain = stem.split('.').next().unwrap_or_default();
-            plain.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+            generate::default_name(plain, &layout, &args.include)
         }
     };
     let options = generate::Options { name, includes: args.include.clone() };
@@ -51,10 +51,23 @@ fn generate(args: &GenerateArgs) -> Outcome {
     fs::create_dir_all(&args.output).map_err(|error| at(&args.output, error))?;
     for file in files {
         let path = args.output.join(&file.name);
+        keep_sources(&path, &file.name)?;
         fs::write(&path, file.text).map_err(|error| at(&path, error))?;
         eprintln!("{}", path.display());
     }
     Ok(())
+}
+
+/// Refuses to overwrite C++ that was not generated, such as the program's own header.
+fn keep_sources(path: &Path, name: &str) -> Outcome {
+    let cpp = name.ends_with(".hpp") || name.ends_with(".cpp");
+    match fs::read(path) {
+        Ok(old) if cpp && !old.starts_with(generate::GENERATED.as_bytes()) => {
+            let message = "was not generated, and is kept; choose another --name or --output";
+            Err(fault(path, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The layout of a program, or a layout stored as JSON.

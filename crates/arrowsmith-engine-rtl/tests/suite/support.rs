@@ -172,7 +172,7 @@ impl Oracle<'_> {
                 let bytes = self.layout.target.pointer_bytes;
                 put(object, member.offset + index * bytes, bytes, value);
             }
-            Kind::Integer(Integer { bytes, wire_bytes, signed, range }) => {
+            Kind::Integer(Integer { bytes, wire_bytes, signed, range, .. }) => {
                 let value = extended(*signed, *wire_bytes);
                 if range.is_some_and(|[low, high]| value < low.into() || value > high.into()) {
                     return fault(Code::ValueOutOfRange);

@@ -3,17 +3,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
 use arrow_array::{
-    ArrayRef, BinaryArray, FixedSizeListArray, ListArray, PrimitiveArray, RecordBatch, StructArray,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, ListArray, RecordBatch, StructArray,
     UInt32Array,
 };
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
 
+use super::shape::{Shape, Shapes};
+use super::{ID, MESSAGE, numbers};
 use crate::layout::{Kind, Layout, Member};
 use crate::wire::Sink;
 
@@ -27,11 +25,13 @@ pub struct Columns {
     open: Vec<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ClassColumns {
     messages: Vec<u32>,
     ids: Vec<u32>,
+    /// By member; those of later elements of an array stay empty.
     members: Vec<Column>,
+    shapes: Shapes,
 }
 
 #[derive(Debug)]
@@ -47,14 +47,23 @@ enum Column {
         ends: Vec<usize>,
         length: usize,
         members: Vec<Column>,
+        shapes: Shapes,
     },
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Self::Numbers(Vec::new())
+    }
 }
 
 impl Columns {
     pub fn new(layout: &Layout) -> Self {
         let class = |members: &Vec<Member>| ClassColumns {
             members: columns(members),
-            ..ClassColumns::default()
+            shapes: Shapes::new(members, &[MESSAGE, ID]),
+            messages: Vec::new(),
+            ids: Vec::new(),
         };
         let classes = layout.classes.iter().map(|of| class(&of.members)).collect();
         Self { classes, message: 0, class: 0, open: Vec::new() }
@@ -67,14 +76,17 @@ impl Columns {
 
     /// The column of a member of the walk's current class or element.
     fn at(&mut self, member: usize) -> Option<&mut Column> {
-        let mut members = &mut self.classes.get_mut(self.class)?.members;
+        let class = self.classes.get_mut(self.class)?;
+        let (mut members, mut shapes) = (&mut class.members, &class.shapes);
         for &open in &self.open {
-            match members.get_mut(open)? {
-                Column::Lists { members: inner, .. } => members = inner,
+            match members.get_mut(*shapes.column_of.get(open)?)? {
+                Column::Lists { members: inner, shapes: nested, .. } => {
+                    (members, shapes) = (inner, nested);
+                }
                 _ => return None,
             }
         }
-        members.get_mut(member)
+        members.get_mut(*shapes.column_of.get(member)?)
     }
 
     pub fn finish(
@@ -89,12 +101,15 @@ impl Columns {
                 Arc::new(UInt32Array::from(columns.messages)),
                 Arc::new(UInt32Array::from(columns.ids)),
             ];
-            let fields = schema.fields().iter().skip(2);
-            for ((column, member), field) in
-                columns.members.into_iter().zip(&class.members).zip(fields)
-            {
-                arrays.push(array(column, member, field)?);
-            }
+            let fields = schema.fields().get(2..).unwrap_or_default();
+            let rows = arrays[0].len();
+            arrays.extend(self::arrays(
+                columns.members,
+                &class.members,
+                &columns.shapes,
+                fields,
+                rows,
+            )?);
             batches.push(RecordBatch::try_new(Arc::clone(schema), arrays)?);
         }
         Ok(batches)
@@ -107,7 +122,9 @@ fn columns(members: &[Member]) -> Vec<Column> {
         Kind::Pointer(_) => Column::References(Vec::new()),
         Kind::String => Column::Strings { ends: Vec::new(), bytes: Vec::new() },
         Kind::Vector(element) => {
-            Column::Lists { ends: Vec::new(), length: 0, members: columns(&element.members) }
+            let members = columns(&element.members);
+            let shapes = Shapes::new(&element.members, &[]);
+            Column::Lists { ends: Vec::new(), length: 0, members, shapes }
         }
     };
     members.iter().map(column).collect()
@@ -155,53 +172,92 @@ impl Sink for Columns {
     }
 }
 
+/// The arrays of a list of members, one per field; a column is used by one of them.
+fn arrays(
+    mut columns: Vec<Column>,
+    members: &[Member],
+    shapes: &Shapes,
+    fields: &[FieldRef],
+    rows: usize,
+) -> Result<Vec<ArrayRef>, ArrowError> {
+    let one = |((_, shape), field): (&(String, Shape), &FieldRef)| {
+        nested(&mut columns, members, shape, field, rows)
+    };
+    shapes.fields.iter().zip(fields).map(one).collect()
+}
+
+fn nested(
+    columns: &mut [Column],
+    members: &[Member],
+    shape: &Shape,
+    field: &Field,
+    rows: usize,
+) -> Result<ArrayRef, ArrowError> {
+    match (shape, field.data_type()) {
+        (Shape::Leaf(index), _) => match (columns.get_mut(*index), members.get(*index)) {
+            (Some(column), Some(member)) => array(std::mem::take(column), member, field),
+            _ => Err(ArrowError::SchemaError("a column has no member".into())),
+        },
+        (Shape::Struct(inner), DataType::Struct(fields)) => {
+            let arrays = inner
+                .iter()
+                .zip(fields)
+                .map(|((_, shape), field)| nested(columns, members, shape, field, rows));
+            let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+            Ok(Arc::new(StructArray::try_new_with_length(fields.clone(), arrays, None, rows)?))
+        }
+        (Shape::Array(count, inner), DataType::FixedSizeList(item, _)) => {
+            let all = rows.saturating_mul(usize::try_from(*count).unwrap_or(0));
+            let values = nested(columns, members, inner, item, all)?;
+            Ok(Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *count, values, None)?))
+        }
+        _ => Err(ArrowError::SchemaError("a column has another type than its field".into())),
+    }
+}
+
 fn array(column: Column, member: &Member, field: &Field) -> Result<ArrayRef, ArrowError> {
-    match field.data_type() {
-        DataType::FixedSizeList(item, count) => {
+    match (field.data_type(), column) {
+        (DataType::Binary, Column::Numbers(bits)) => numbers::text(&bits, member.count),
+        (DataType::FixedSizeList(item, count), column) => {
             let values = plain(column, &member.kind, item.data_type())?;
             Ok(Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *count, values, None)?))
         }
-        data_type => plain(column, &member.kind, data_type),
+        (data_type, column) => plain(column, &member.kind, data_type),
     }
 }
 
 fn plain(column: Column, kind: &Kind, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match column {
-        Column::Numbers(bits) => numbers(&bits, data_type)?,
+        Column::Numbers(bits) => numbers::array(&bits, kind, data_type)?,
         Column::References(ids) => Arc::new(UInt32Array::from(ids)),
         Column::Strings { ends, bytes } => {
             Arc::new(BinaryArray::try_new(offsets(&ends)?, Buffer::from_vec(bytes), None)?)
         }
-        Column::Lists { ends, length, members } => {
+        Column::Lists { ends, length, members, shapes, .. } => {
             let (DataType::List(item), Kind::Vector(element)) = (data_type, kind) else {
                 return Err(ArrowError::SchemaError("a list has no list's type".into()));
             };
-            let mut members = members.into_iter().zip(&element.members);
-            let values: ArrayRef = match item.data_type() {
-                DataType::Struct(fields) if !is_single(&element.members) => {
-                    let arrays = members
-                        .zip(fields)
-                        .map(|((column, member), field)| array(column, member, field));
-                    let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+            let values: ArrayRef = match (item.data_type(), shapes.only()) {
+                (_, Some(_)) => {
+                    let fields = [Arc::clone(item)];
+                    let mut only = arrays(members, &element.members, &shapes, &fields, length)?;
+                    only.pop()
+                        .ok_or_else(|| ArrowError::SchemaError("a list has no items".into()))?
+                }
+                (DataType::Struct(fields), None) => {
+                    let arrays = arrays(members, &element.members, &shapes, fields, length)?;
                     let values =
                         StructArray::try_new_with_length(fields.clone(), arrays, None, length)?;
                     Arc::new(values)
                 }
-                _ => match members.next() {
-                    Some((column, member)) => array(column, member, item)?,
-                    None => return Err(ArrowError::SchemaError("a list has no items".into())),
-                },
+                _ => return Err(ArrowError::SchemaError("a list has no items".into())),
             };
             Arc::new(ListArray::try_new(Arc::clone(item), offsets(&ends)?, values, None)?)
         }
     })
 }
 
-fn is_single(members: &[Member]) -> bool {
-    matches!(members, [only] if only.name.is_empty())
-}
-
-fn offsets(ends: &[usize]) -> Result<OffsetBuffer<i32>, ArrowError> {
+pub(super) fn offsets(ends: &[usize]) -> Result<OffsetBuffer<i32>, ArrowError> {
     let mut offsets = Vec::with_capacity(ends.len() + 1);
     offsets.push(0);
     for end in ends {
@@ -209,35 +265,4 @@ fn offsets(ends: &[usize]) -> Result<OffsetBuffer<i32>, ArrowError> {
         offsets.push(end);
     }
     Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
-}
-
-fn numbers(bits: &[u64], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
-    // Values were extended from the type's width: the low bytes are the number.
-    macro_rules! low {
-        ($type:ty, $native:ty) => {{
-            let low = |bits: &u64| {
-                let mut bytes = [0; size_of::<$native>()];
-                bytes.copy_from_slice(&bits.to_le_bytes()[..size_of::<$native>()]);
-                <$native>::from_le_bytes(bytes)
-            };
-            primitive::<$type>(bits.iter().map(low).collect())
-        }};
-    }
-    Ok(match data_type {
-        DataType::Int8 => low!(Int8Type, i8),
-        DataType::Int16 => low!(Int16Type, i16),
-        DataType::Int32 => low!(Int32Type, i32),
-        DataType::Int64 => low!(Int64Type, i64),
-        DataType::UInt8 => low!(UInt8Type, u8),
-        DataType::UInt16 => low!(UInt16Type, u16),
-        DataType::UInt32 => low!(UInt32Type, u32),
-        DataType::UInt64 => low!(UInt64Type, u64),
-        DataType::Float32 => low!(Float32Type, f32),
-        DataType::Float64 => low!(Float64Type, f64),
-        other => return Err(ArrowError::SchemaError(format!("{other} is no type of a number"))),
-    })
-}
-
-fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>) -> ArrayRef {
-    Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
 }

@@ -6,15 +6,18 @@
 //! the same message, to the byte.
 
 mod columns;
+mod numbers;
+mod shape;
 mod to_messages;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use crate::layout::{Class, Kind, Layout, LayoutError, Member};
+use self::shape::{Shape, Shapes};
+use crate::layout::{Bits, Class, Integer, Kind, Layout, LayoutError, Meaning, Member};
 use crate::wire::{Options, Tables, WireError};
 
 pub use to_messages::messages;
@@ -22,15 +25,21 @@ pub use to_messages::messages;
 /// The key of a schema's metadata that names the class.
 pub const CLASS_KEY: &str = "arrowsmith:class";
 
+/// The columns before those of the members.
+const MESSAGE: &str = "message";
+const ID: &str = "id";
+
 /// Why messages cannot become batches, or batches messages.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// A message is refused: its number, why and where.
-    #[error("message {message}, {error}")]
+    #[error("message {message}, {}{error}", of_class(object))]
     Message {
         /// The number of the message, from 0.
         message: u32,
+        /// The object and its class, if the error is in one.
+        object: Option<(u32, String)>,
         /// Its error.
         #[source]
         error: WireError,
@@ -41,6 +50,10 @@ pub enum GraphError {
     /// An error of the Arrow library.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
+}
+
+fn of_class(object: &Option<(u32, String)>) -> String {
+    object.as_ref().map_or_else(String::new, |(id, class)| format!("object {id}, {class}: "))
 }
 
 /// Collects messages into columns, class by class.
@@ -71,12 +84,15 @@ impl Batches {
     /// The first error of the message.
     pub fn push(&mut self, message: &[u8], options: Options) -> Result<(), GraphError> {
         let number = self.messages;
-        let refused = |error| GraphError::Message { message: number, error };
-        self.tables
-            .walk(message, u64::MAX, options, &mut crate::wire::NullSink)
-            .map_err(refused)?;
+        let mut checked = crate::wire::NullSink::default();
+        if let Err(error) = self.tables.walk(message, u64::MAX, options, &mut checked) {
+            let object = checked.object(self.tables.layout());
+            return Err(GraphError::Message { message: number, object, error });
+        }
         self.columns.begin(number);
-        self.tables.walk(message, u64::MAX, options, &mut self.columns).map_err(refused)?;
+        self.tables
+            .walk(message, u64::MAX, options, &mut self.columns)
+            .map_err(|error| GraphError::Message { message: number, object: None, error })?;
         self.messages += 1;
         Ok(())
     }
@@ -93,39 +109,60 @@ impl Batches {
     }
 }
 
-/// The schema of a class's batches.
+/// The schema of a class's batches. A member with the name of one of the first two columns, or of
+/// another member, has a number after its name: `id#2`.
 pub fn schema(class: &Class) -> Schema {
-    let mut fields = vec![
-        Field::new("message", DataType::UInt32, false),
-        Field::new("id", DataType::UInt32, false),
-    ];
-    fields.extend(members(&class.members));
+    let mut fields =
+        vec![Field::new(MESSAGE, DataType::UInt32, false), Field::new(ID, DataType::UInt32, false)];
+    let shapes = Shapes::new(&class.members, &[MESSAGE, ID]);
+    fields.extend(shapes.fields.iter().map(|(name, shape)| field(name, shape, &class.members)));
     let metadata = HashMap::from([(CLASS_KEY.to_owned(), class.name.clone())]);
     Schema::new_with_metadata(fields, metadata)
 }
 
-fn members(list: &[Member]) -> impl Iterator<Item = Field> {
-    list.iter().map(|member| {
-        let item = data_type(&member.kind);
-        let nullable = matches!(&member.kind, Kind::Pointer(reference) if reference.nullable);
-        if member.count == 1 {
-            return Field::new(&member.name, item, nullable);
+fn field(name: &str, shape: &Shape, members: &[Member]) -> Field {
+    match shape {
+        Shape::Leaf(index) => match members.get(*index) {
+            Some(member) => leaf(name, member),
+            None => Field::new(name, DataType::Null, true),
+        },
+        Shape::Struct(fields) => {
+            let fields = fields.iter().map(|(name, shape)| field(name, shape, members));
+            Field::new(name, DataType::Struct(fields.collect()), false)
         }
-        let item = Arc::new(Field::new("item", item, nullable));
-        let count = i32::try_from(member.count).unwrap_or(i32::MAX);
-        Field::new(&member.name, DataType::FixedSizeList(item, count), false)
-    })
+        Shape::Array(count, item) => {
+            let item = Arc::new(field("item", item, members));
+            Field::new(name, DataType::FixedSizeList(item, *count), false)
+        }
+    }
 }
 
-/// If the element has a single, unnamed member, that is the item itself; others are a struct.
+fn leaf(name: &str, member: &Member) -> Field {
+    let item = data_type(&member.kind);
+    let nullable = matches!(&member.kind, Kind::Pointer(reference) if reference.nullable);
+    if member.count == 1 {
+        return Field::new(name, item, nullable);
+    }
+    if is_text(member) {
+        return Field::new(name, DataType::Binary, false);
+    }
+    let item = Arc::new(Field::new("item", item, nullable));
+    let count = i32::try_from(member.count).unwrap_or(i32::MAX);
+    Field::new(name, DataType::FixedSizeList(item, count), false)
+}
+
+/// Whether a member is an array of `char`: text without the zeros at its end.
+fn is_text(member: &Member) -> bool {
+    let character = matches!(&member.kind, Kind::Integer(of) if of.meaning == Meaning::Character);
+    member.count > 1 && character
+}
+
+/// The item of a list of elements: the element itself if it is a single value, else a struct.
 fn item(list: &[Member]) -> Field {
-    let mut fields: Vec<Field> = members(list).collect();
-    match fields.pop() {
-        Some(only) if fields.is_empty() && only.name().is_empty() => only.with_name("item"),
-        last => {
-            fields.extend(last);
-            Field::new("item", DataType::Struct(Fields::from(fields)), false)
-        }
+    let shapes = Shapes::new(list, &[]);
+    match shapes.only() {
+        Some(only) => field("item", only, list),
+        None => field("item", &Shape::Struct(shapes.fields), list),
     }
 }
 
@@ -141,6 +178,15 @@ fn data_type(kind: &Kind) -> DataType {
         (_, false) => DataType::UInt64,
     };
     match kind {
+        Kind::Integer(Integer { meaning, .. }) | Kind::Bits(Bits { meaning, .. })
+            if *meaning == Meaning::Boolean =>
+        {
+            DataType::Boolean
+        }
+        Kind::Integer(Integer { meaning: Meaning::Enumerators(_), .. })
+        | Kind::Bits(Bits { meaning: Meaning::Enumerators(_), .. }) => {
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+        }
         Kind::Integer(of) => integer(of.bytes, of.signed),
         Kind::Bits(of) => integer(of.wire_bytes, of.signed),
         Kind::Float { bytes: 4 } => DataType::Float32,

@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
+use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::DataType;
 
-use super::{CLASS_KEY, GraphError, schema};
+use super::shape::{Shape, Shapes};
+use super::{CLASS_KEY, GraphError, ID, MESSAGE, is_text, numbers, schema};
 use crate::layout::{Kind, Layout, LayoutError, Member};
 use crate::wire::{Graph, Object, Value};
 
@@ -29,6 +26,10 @@ pub fn messages(
     for batch in batches {
         let schema_of = batch.schema();
         let name = schema_of.metadata().get(CLASS_KEY).map(String::as_str).unwrap_or_default();
+        if name.is_empty() {
+            let message = format!("has no class in its metadata ({CLASS_KEY})");
+            return Err(bad("a batch", &message));
+        }
         let Some(class) = layout.class(name) else {
             return Err(bad(name, "is the class of a batch, but not of the layout"));
         };
@@ -42,10 +43,11 @@ pub fn messages(
         }
         let numbers = batch.column(0).as_primitive::<UInt32Type>();
         let ids = batch.column(1).as_primitive::<UInt32Type>();
+        let shapes = Shapes::new(&class.members, &[MESSAGE, ID]);
         for row in 0..batch.num_rows() {
             let key = (numbers.value(row), ids.value(row));
             let columns = &batch.columns()[2..];
-            let members = values(columns, &class.members, row)
+            let members = values(columns, &class.members, &shapes, row)
                 .map_err(|why| bad(&format!("{name}, row {row}"), why))?;
             let object = Object { type_id: class.type_id, members };
             if objects.insert(key, object).is_some() {
@@ -68,10 +70,11 @@ pub fn messages(
     }
     let encode = |(number, graph): &(u32, Graph)| {
         graph.encode(layout, header).map_err(|error| {
-            GraphError::Batch(LayoutError::new(
-                format!("message {number}, {}", error.path),
-                error.message,
-            ))
+            let path = match error.path.as_str() {
+                "" => format!("message {number}"),
+                path => format!("message {number}, {path}"),
+            };
+            GraphError::Batch(LayoutError::new(path, error.message))
         })
     };
     graphs.iter().map(encode).collect()
@@ -83,18 +86,80 @@ fn bad(path: &str, message: &str) -> GraphError {
 
 type Values = Result<Vec<Vec<Value>>, &'static str>;
 
-fn values(columns: &[ArrayRef], members: &[Member], row: usize) -> Values {
-    columns
-        .iter()
-        .zip(members)
-        .map(|(column, member)| {
-            if member.count == 1 {
-                return Ok(vec![value(column, &member.kind, row)?]);
+/// The values of a row, by member.
+fn values(columns: &[ArrayRef], members: &[Member], shapes: &Shapes, row: usize) -> Values {
+    // Bounded: by the members of the layout.
+    let mut found = vec![Vec::new(); members.len()];
+    let open = (0..members.len()).collect();
+    let mut next = Next { members, column_of: &shapes.column_of, open, found: &mut found };
+    for (column, (_, shape)) in columns.iter().zip(&shapes.fields) {
+        next.shape(column, shape, row)?;
+    }
+    Ok(found)
+}
+
+struct Next<'a> {
+    members: &'a [Member],
+    column_of: &'a [usize],
+    /// For each column, the member that its next value is for, or one before it.
+    open: Vec<usize>,
+    found: &'a mut [Vec<Value>],
+}
+
+impl Next<'_> {
+    fn shape(&mut self, array: &ArrayRef, shape: &Shape, row: usize) -> Result<(), &'static str> {
+        match shape {
+            Shape::Leaf(index) => {
+                let values = leaf(array, &self.members[*index], row)?;
+                // Elements of an array come in the order of their members.
+                let mut open = self.open[*index]..self.members.len();
+                let member = open.find(|at| self.column_of[*at] == *index);
+                let member = member.ok_or("has more elements than the layout")?;
+                self.open[*index] = member + 1;
+                self.found[member] = values;
+                Ok(())
             }
-            let list = column.as_fixed_size_list().value(row);
-            (0..list.len()).map(|index| value(&list, &member.kind, index)).collect()
-        })
-        .collect()
+            Shape::Struct(fields) => {
+                let columns = array.as_struct().columns();
+                columns.iter().zip(fields).try_for_each(|(column, (_, shape))| {
+                    if array.is_null(row) {
+                        return Err("has a null that is no reference");
+                    }
+                    self.shape(column, shape, row)
+                })
+            }
+            Shape::Array(_, item) => {
+                if array.is_null(row) {
+                    return Err("has a null that is no reference");
+                }
+                let list = array.as_fixed_size_list().value(row);
+                (0..list.len()).try_for_each(|index| self.shape(&list, item, index))
+            }
+        }
+    }
+}
+
+fn leaf(column: &ArrayRef, member: &Member, row: usize) -> Result<Vec<Value>, &'static str> {
+    if member.count == 1 {
+        return Ok(vec![value(column, &member.kind, row)?]);
+    }
+    if column.is_null(row) {
+        return Err("has a null that is no reference");
+    }
+    if is_text(member) {
+        let text = column.as_binary::<i32>().value(row);
+        let count = usize::try_from(member.count).unwrap_or(usize::MAX);
+        let zeros = count.checked_sub(text.len()).ok_or("has a text that is too long")?;
+        let signed = matches!(&member.kind, Kind::Integer(of) if of.signed);
+        let extend = |byte: &u8| match signed {
+            true => i64::from(byte.cast_signed()).cast_unsigned(),
+            false => u64::from(*byte),
+        };
+        let text = text.iter().map(extend).chain(std::iter::repeat_n(0, zeros));
+        return Ok(text.map(Value::Number).collect());
+    }
+    let list = column.as_fixed_size_list().value(row);
+    (0..list.len()).map(|index| value(&list, &member.kind, index)).collect()
 }
 
 fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static str> {
@@ -109,33 +174,17 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
         Kind::String => Value::String(array.as_binary::<i32>().value(row).to_vec()),
         Kind::Vector(element) => {
             let list = array.as_list::<i32>().value(row);
-            let columns = match list.data_type() {
-                DataType::Struct(_) => list.as_struct().columns().to_vec(),
-                _ => vec![list.clone()],
+            let shapes = Shapes::new(&element.members, &[]);
+            let columns = match shapes.only() {
+                None => list.as_struct().columns().to_vec(),
+                Some(_) => vec![list.clone()],
             };
-            let rows = (0..list.len()).map(|index| values(&columns, &element.members, index));
+            let rows =
+                (0..list.len()).map(|index| values(&columns, &element.members, &shapes, index));
             Value::Vector(rows.collect::<Result<_, _>>()?)
         }
-        Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. } => Value::Number(number(array, row)?),
-    })
-}
-
-/// A number as 64 bits, sign-extended or zero-extended.
-fn number(array: &ArrayRef, row: usize) -> Result<u64, &'static str> {
-    fn native<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
-        array.as_primitive::<T>().value(row)
-    }
-    Ok(match array.data_type() {
-        DataType::Int8 => i64::from(native::<Int8Type>(array, row)).cast_unsigned(),
-        DataType::Int16 => i64::from(native::<Int16Type>(array, row)).cast_unsigned(),
-        DataType::Int32 => i64::from(native::<Int32Type>(array, row)).cast_unsigned(),
-        DataType::Int64 => native::<Int64Type>(array, row).cast_unsigned(),
-        DataType::UInt8 => u64::from(native::<UInt8Type>(array, row)),
-        DataType::UInt16 => u64::from(native::<UInt16Type>(array, row)),
-        DataType::UInt32 => u64::from(native::<UInt32Type>(array, row)),
-        DataType::UInt64 => native::<UInt64Type>(array, row),
-        DataType::Float32 => u64::from(native::<Float32Type>(array, row).to_bits()),
-        DataType::Float64 => native::<Float64Type>(array, row).to_bits(),
-        _ => return Err("has a column that is not a number"),
+        Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. } => {
+            Value::Number(numbers::value(array, kind, row)?)
+        }
     })
 }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use gimli::{AttributeValue, DwAt, DwTag, EndianSlice, LittleEndian, UnitOffset};
 use object::read::elf::{ElfFile, FileHeader};
 use object::{
-    Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind,
-    RelocationTarget,
+    CompressionFormat, Endianness, Object, ObjectKind, ObjectSection, ObjectSymbol,
+    ObjectSymbolTable, RelocationKind, RelocationTarget,
 };
 
 use super::{LayoutError, Target};
@@ -51,6 +51,8 @@ pub struct Entry {
     /// The number of elements of an array's dimension.
     pub count: Option<u64>,
     pub is_declaration: bool,
+    /// `enum class`: its underlying type is fixed.
+    pub is_enum_class: bool,
     pub is_artificial: bool,
     pub is_static: bool,
     pub virtuality: u8,
@@ -76,6 +78,7 @@ impl Entry {
             const_value: None,
             count: None,
             is_declaration: false,
+            is_enum_class: false,
             is_artificial: false,
             is_static: false,
             virtuality: 0,
@@ -117,6 +120,9 @@ pub fn read(bytes: &[u8]) -> Result<Debug> {
     match object::FileKind::parse(bytes) {
         Ok(object::FileKind::Elf32) => read_elf::<object::elf::FileHeader32<Endianness>>(bytes),
         Ok(object::FileKind::Elf64) => read_elf::<object::elf::FileHeader64<Endianness>>(bytes),
+        _ if bytes.starts_with(b"BC\xC0\xDE") => Err(file_error(
+            "is LLVM bitcode (-flto); compile it without -flto, or give the linked program",
+        )),
         _ => Err(file_error("is not an ELF object file, shared library or program")),
     }
 }
@@ -154,6 +160,13 @@ fn read_elf<E: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Debug> {
         Failure::Layout(error) => error,
     })?;
     if tree.entries.is_empty() {
+        let lto = |section: &str| section.starts_with(".gnu.debuglto_");
+        if file.sections().any(|section| section.name().is_ok_and(lto)) {
+            return Err(file_error(
+                "is for optimization at link time (-flto) and has no types yet; compile it without \
+                 -flto, or give the linked program",
+            ));
+        }
         return Err(file_error("has no debug information; compile it with -g"));
     }
     Ok(Debug { target, entries: tree.entries, files: tree.files, vtables: vtables(&file) })
@@ -165,6 +178,13 @@ fn section<'a, E: FileHeader<Endian = Endianness>>(
     name: &str,
 ) -> Result<Cow<'a, [u8]>> {
     let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
+    let format = section.compressed_file_range().map(|range| range.format);
+    if format.is_ok_and(|format| format != CompressionFormat::None) {
+        return Err(file_error(format!(
+            "has the section {name} compressed; compile it without -gz, or expand it by `objcopy \
+             --decompress-debug-sections`"
+        )));
+    }
     let mut data = section.uncompressed_data().map_err(|error| {
         file_error(format!("has a section {name} that cannot be read: {error}"))
     })?;
@@ -408,7 +428,7 @@ impl Tree {
             depth += delta;
             stack.truncate(usize::try_from(depth).unwrap_or(0));
             let parent = stack.iter().rev().find_map(|entry| *entry);
-            if die.tag() == gimli::DW_TAG_compile_unit {
+            if matches!(die.tag(), gimli::DW_TAG_compile_unit | gimli::DW_TAG_skeleton_unit) {
                 let split = die.attr_value(gimli::DW_AT_dwo_name)?.is_some()
                     || die.attr_value(gimli::DW_AT_GNU_dwo_name)?.is_some();
                 if split {
@@ -514,6 +534,7 @@ impl Tree {
                 };
             }
             gimli::DW_AT_declaration => entry.is_declaration = true,
+            gimli::DW_AT_enum_class => entry.is_enum_class = true,
             gimli::DW_AT_artificial => entry.is_artificial = true,
             gimli::DW_AT_external => entry.is_static = true,
             gimli::DW_AT_virtuality => {

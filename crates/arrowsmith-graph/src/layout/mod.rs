@@ -167,6 +167,30 @@ pub struct Integer {
     /// for signed integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
+    /// Its meaning in the program.
+    #[serde(default, skip_serializing_if = "Meaning::is_number")]
+    pub meaning: Meaning,
+}
+
+/// The meaning of an integer, which decides its Arrow type; it does not change the message.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// A number.
+    #[default]
+    Number,
+    /// A `bool`.
+    Boolean,
+    /// A `char`; arrays of them are text.
+    Character,
+    /// An enumeration: its enumerators' names and values, in the order of declaration.
+    Enumerators(Vec<(String, i64)>),
+}
+
+impl Meaning {
+    const fn is_number(&self) -> bool {
+        matches!(self, Self::Number)
+    }
 }
 
 /// A bit-field.
@@ -183,6 +207,9 @@ pub struct Bits {
     /// The valid values, both ends included; absent if all that fit in `bit_size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<[i64; 2]>,
+    /// Its meaning in the program.
+    #[serde(default, skip_serializing_if = "Meaning::is_number")]
+    pub meaning: Meaning,
 }
 
 /// The possible targets of a pointer.

@@ -78,7 +78,7 @@ fn describe(layout: &Layout, kind: &Kind) -> String {
         None => String::new(),
     };
     match kind {
-        Kind::Integer(Integer { bytes, wire_bytes, signed, range }) => {
+        Kind::Integer(Integer { bytes, wire_bytes, signed, range, .. }) => {
             let wire = if wire_bytes == bytes {
                 String::new()
             } else {

@@ -72,13 +72,17 @@ impl Graph {
             })?;
         }
         // A reader checks the rest: types and ids of references, the root.
+        let mut checked = NullSink::default();
         if let Err(error) = Tables::new(layout.clone()).walk(
             &body,
             u64::MAX,
             Options { objects_max: u32::MAX, header: false },
-            &mut NullSink,
+            &mut checked,
         ) {
-            return bad(String::new(), &format!("would be refused: {error}"));
+            let object = checked.object(layout);
+            let path =
+                object.map_or_else(String::new, |(id, class)| format!("object {id}, {class}"));
+            return bad(path, &format!("would be refused: {error}"));
         }
         if !header {
             return Ok(body);
@@ -156,11 +160,25 @@ fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static
     Ok(())
 }
 
-/// A sink that only checks a message.
-pub(crate) struct NullSink;
+/// A sink that only checks a message, and knows the last object: an error's.
+#[derive(Default)]
+pub(crate) struct NullSink {
+    last: Option<(u32, u32)>,
+}
+
+impl NullSink {
+    /// The number and the class of the last object.
+    pub(crate) fn object(&self, layout: &Layout) -> Option<(u32, String)> {
+        let (type_id, id) = self.last?;
+        let class = layout.classes.get(usize::try_from(type_id).ok()?)?;
+        Some((id, class.name.clone()))
+    }
+}
 
 impl Sink for NullSink {
-    fn object(&mut self, _: u32, _: u32, _: u64) {}
+    fn object(&mut self, type_id: u32, id: u32, _: u64) {
+        self.last = Some((type_id, id));
+    }
     fn number(&mut self, _: usize, _: &Kind, _: u64, _: u64) {}
     fn pointer(&mut self, _: usize, _: u64, _: Option<(u32, u64)>) {}
     fn string(&mut self, _: usize, _: u64, _: &[u8], _: Option<u64>) {}

@@ -2,44 +2,13 @@
 //! Layouts of compiled programs: supported classes, and classes refused by name. Needs g++, like
 //! other tests of the project that need a compiler.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use arrowsmith_graph::Layout;
 use arrowsmith_graph::generate;
 use arrowsmith_graph::layout::{Annotations, Options, from_object};
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("arrowsmith-graph-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Compiles a program text, which need not have a `main`.
-    fn compile(&self, text: &str, flags: &[&str]) -> Vec<u8> {
-        let (source, object) = (self.0.join("t.cpp"), self.0.join("t.o"));
-        std::fs::write(&source, text).unwrap();
-        let status = Command::new("g++")
-            .args(["-g", "-std=c++17", "-w", "-c", "-o"])
-            .arg(&object)
-            .args(flags)
-            .arg(&source)
-            .status()
-            .expect("g++ is there");
-        assert!(status.success());
-        std::fs::read(object).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use super::compile::Folder;
 
 fn options(root: &str) -> Options {
     Options { root: root.into(), ..Options::default() }
@@ -80,7 +49,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
         ("long double d;", "T::d: is a long double"),
         ("__int128 i;", "T::i: is a __int128"),
         ("std::vector<bool> v;", "T::v: is a vector<bool>"),
-        ("std::shared_ptr<int> s;", "T::s: is a std::shared_ptr<int>"),
+        ("std::weak_ptr<T> s;", "T::s: is a std::weak_ptr<T>"),
         ("std::map<int, int> m;", "T::m: is a std::map<int, int"),
         ("std::vector<int *> v;", "T::v[]: points to int"),
         (

@@ -9,5 +9,8 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod columns;
+mod compile;
 mod layout;
+mod programs;
 mod wire;

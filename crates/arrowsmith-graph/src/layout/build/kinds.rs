@@ -9,7 +9,7 @@ use gimli::constants as dw;
 use super::super::annotate::MemberNote;
 use super::super::classes::{NESTING_MAX, qualified, strip};
 use super::super::dwarf::Entry;
-use super::super::{Bits, Element, Integer, Kind, Reference};
+use super::super::{Bits, Element, Integer, Kind, Meaning, Reference};
 use super::{Builder, Parts, Place, Result, add, narrow, unique_names};
 
 impl Builder<'_> {
@@ -35,7 +35,12 @@ impl Builder<'_> {
                         );
                     }
                 };
-                self.integer(bytes, signed, range, &name(), place)
+                let meaning = match (entry.encoding, entry.name.as_deref()) {
+                    (Some(dw::DW_ATE_boolean), _) => Meaning::Boolean,
+                    (_, Some("char")) => Meaning::Character,
+                    _ => Meaning::Number,
+                };
+                self.integer(bytes, signed, range, meaning, &name(), place)
             }
             dw::DW_TAG_enumeration_type => {
                 let values: Vec<i64> = entry
@@ -51,7 +56,17 @@ impl Builder<'_> {
                     }
                     None => values.iter().any(|value| *value < 0),
                 };
-                self.integer(bytes, signed, enumerators(&values), &name(), place)
+                // A fixed underlying type: every value of it is a value of the enumeration.
+                let boolean = underlying == Some(dw::DW_ATE_boolean);
+                let range = match entry.is_enum_class {
+                    true => boolean.then_some([0, 1]),
+                    false => enumerators(&values),
+                };
+                let named = entry.children.iter().map(|&child| &self.debug.entries[child]);
+                let named =
+                    named.filter_map(|child| Some((child.name.clone()?, child.const_value?)));
+                let meaning = Meaning::Enumerators(named.collect());
+                self.integer(bytes, signed, range, meaning, &name(), place)
             }
             dw::DW_TAG_pointer_type => {
                 let pointee = entry.ty.and_then(|ty| strip(self.debug, ty));
@@ -73,6 +88,7 @@ impl Builder<'_> {
         bytes: u64,
         signed: bool,
         range: Option<[i64; 2]>,
+        meaning: Meaning,
         name: &str,
         place: &Place,
     ) -> Result<Kind> {
@@ -80,7 +96,7 @@ impl Builder<'_> {
             return Err(place.error("", format!("is a {name} of {bytes} bytes")));
         }
         let bytes = narrow(&place.class, bytes)?;
-        Ok(Kind::Integer(Integer { bytes, wire_bytes: bytes, signed, range }))
+        Ok(Kind::Integer(Integer { bytes, wire_bytes: bytes, signed, range, meaning }))
     }
 
     fn pointer(&mut self, pointee: Option<usize>, place: &Place) -> Result<Kind> {
@@ -145,6 +161,7 @@ impl Builder<'_> {
         let plain = [
             "array<",
             "pair<",
+            "tuple<",
             "atomic<",
             "complex<",
             "bitset<",
@@ -255,6 +272,7 @@ impl Builder<'_> {
             wire_bytes,
             signed: integer.signed,
             range,
+            meaning: integer.meaning,
         };
         let at = Place { offset: begin / 8, ..inner };
         add(parts, &at, 1, Kind::Bits(bits))

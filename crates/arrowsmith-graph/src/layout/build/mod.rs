@@ -25,6 +25,9 @@ type Result<T> = std::result::Result<T, LayoutError>;
 /// Maximum number of classes and members visited for a layout, repeated visits included.
 const STEPS_MAX: usize = 1 << 22;
 
+/// Maximum number of refusals that are reported at once.
+const REFUSALS_MAX: usize = 100;
+
 /// Options of a layout.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -50,7 +53,7 @@ pub struct Extracted {
 ///
 /// # Errors
 ///
-/// A file without debug information, or an unsupported class or member, by name.
+/// A file without debug information, or all unsupported classes and members, by name.
 pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
     let debug = dwarf::read(bytes)?;
     let classes = Classes::new(&debug);
@@ -64,6 +67,7 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
         open: Vec::new(),
         used: BTreeSet::new(),
         notes: BTreeSet::new(),
+        refusals: Vec::new(),
         aligns: HashMap::new(),
         steps: 0,
     };
@@ -90,6 +94,8 @@ struct Builder<'a> {
     /// The annotations used.
     used: BTreeSet<String>,
     notes: BTreeSet<String>,
+    /// What cannot be sent: all of it is reported at once.
+    refusals: Vec<LayoutError>,
     /// Memo of [`Self::natural_align`].
     aligns: HashMap<usize, u64>,
     /// Number of classes and members visited, so that the walk ends on broken debug information.
@@ -124,7 +130,7 @@ struct Parts {
     transient: BTreeMap<String, bool>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
     fn run(&mut self, root: String) -> Result<Layout> {
         self.open.push(root.clone());
         let mut seen = BTreeSet::new();
@@ -132,13 +138,19 @@ impl Builder<'_> {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            for class in self.candidates(&name)? {
-                if !self.made.contains_key(&class) {
-                    let made = self.class(&class)?;
-                    self.made.insert(class, made);
+            for class in self.candidates(&name).or_else(|error| self.refuse(error))? {
+                if self.made.contains_key(&class) {
+                    continue;
+                }
+                match self.class(&class) {
+                    Ok(made) => {
+                        self.made.insert(class, made);
+                    }
+                    Err(error) => self.refuse(error)?,
                 }
             }
         }
+        self.all_refusals()?;
         let order = self.type_ids()?;
         let mut slot = 0;
         let mut classes = Vec::new();
@@ -157,9 +169,42 @@ impl Builder<'_> {
         Ok(Layout { format: FORMAT, target: self.debug.target.clone(), root: reference, classes })
     }
 
+    /// Keeps a refusal, so that the walk goes on and finds the others.
+    fn refuse<T: Default>(&mut self, error: LayoutError) -> Result<T> {
+        if self.refusals.len() >= REFUSALS_MAX {
+            return Err(self.all_refusals().err().unwrap_or(error));
+        }
+        if !self.refusals.contains(&error) {
+            self.refusals.push(error);
+        }
+        Ok(T::default())
+    }
+
+    /// All refusals as one error.
+    fn all_refusals(&mut self) -> Result<()> {
+        match self.refusals.as_slice() {
+            [] => Ok(()),
+            [only] => Err(only.clone()),
+            several => {
+                let lines: String = several.iter().map(|error| format!("\n  {error}")).collect();
+                let message =
+                    format!("{} members and classes cannot be sent:{lines}", several.len());
+                Err(LayoutError::new("", message))
+            }
+        }
+    }
+
     /// The classes of the objects that a pointer to `name` may point to.
     fn candidates(&mut self, name: &str) -> Result<Vec<String>> {
         if !self.classes.is_polymorphic(name)? {
+            let derived = self.classes.with_derived(name).split_off(1);
+            if !derived.is_empty() {
+                self.notes.insert(format!(
+                    "{name}: has no vtable, so a pointer to it is sent as a {name} even if it points \
+                     to an object of a derived class ({}); a virtual destructor makes them known",
+                    derived.join(", ")
+                ));
+            }
             return Ok(vec![name.to_owned()]);
         }
         let mut found = Vec::new();
@@ -284,9 +329,24 @@ impl Builder<'_> {
             if !member || child.is_static || child.is_declaration || is_vptr(child) {
                 continue;
             }
-            self.member(name, child, place, parts)?;
+            self.member_or_refusal(name, child, place, parts)?;
         }
         Ok(())
+    }
+
+    fn member_or_refusal(
+        &mut self,
+        class: &str,
+        entry: &Entry,
+        place: &Place,
+        parts: &mut Parts,
+    ) -> Result<()> {
+        let outcome = self.member(class, entry, place, parts);
+        // Beyond these limits the walk itself ends.
+        if place.depth > NESTING_MAX || self.steps > STEPS_MAX {
+            return outcome;
+        }
+        outcome.or_else(|error| self.refuse(error))
     }
 
     fn step(&mut self, place: &Place) -> Result<()> {
@@ -305,20 +365,38 @@ impl Builder<'_> {
         parts: &mut Parts,
     ) -> Result<()> {
         let name = entry.name.clone().unwrap_or_default();
-        let path = format!("{}{name}", place.prefix);
+        let path = path_of(class, &name, place);
         let note = self.member_note(class, &name, entry)?;
-        let listed = parts.transient.get_mut(&path);
-        let transient = note.transient || listed.is_some();
-        if let Some(met) = listed {
-            *met = true;
-        }
         let Some(ty) = entry.ty.and_then(|ty| strip(self.debug, ty)) else {
             return Err(place.error(&name, "has no type"));
         };
+        let mut transient = note.transient;
+        // An unnamed union is known by its members.
+        let union = name.is_empty() && self.debug.entries[ty].tag == dw::DW_TAG_union_type;
+        let alternatives = if union { self.alternatives(ty) } else { Vec::new() };
+        if union {
+            transient |= self.member_note(class, "", &self.debug.entries[ty])?.transient;
+        }
+        for (alternative, entry) in &alternatives {
+            transient |= self.member_note(class, alternative, entry)?.transient;
+        }
+        let paths = alternatives.iter().map(|(name, _)| format!("{}{name}", place.prefix));
+        for path in std::iter::once(path.clone()).chain(paths) {
+            if let Some(met) = parts.transient.get_mut(&path) {
+                *met = true;
+                transient = true;
+            }
+        }
         parts.align = parts.align.max(entry.alignment.unwrap_or(1));
         if transient {
             parts.align = parts.align.max(self.natural_align(ty, place.depth));
             return Ok(());
+        }
+        if union {
+            let message = "is a union, whose active member is unknown; make one of these names \
+                           transient, which is for all of it";
+            let names: Vec<&str> = alternatives.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(place.error(&format!("({})", names.join(", ")), message));
         }
         if let Some(bit_size) = entry.bit_size {
             return self.bit_field(entry, ty, bit_size, &note, place, parts);
@@ -377,10 +455,20 @@ impl Builder<'_> {
         for &child in &entry.children {
             let child = &self.debug.entries[child];
             if child.tag == dw::DW_TAG_member && !child.is_static {
-                self.member("(unnamed)", child, place, parts)?;
+                self.member_or_refusal("(unnamed)", child, place, parts)?;
             }
         }
         Ok(())
+    }
+
+    /// The members of an unnamed union, with their names.
+    fn alternatives(&self, ty: usize) -> Vec<(String, &'a Entry)> {
+        let debug = self.debug;
+        let members = debug.entries[ty].children.iter().map(|&child| &debug.entries[child]);
+        members
+            .filter(|child| child.tag == dw::DW_TAG_member)
+            .filter_map(|child| Some((child.name.clone()?, child)))
+            .collect()
     }
 
     fn array(
@@ -427,6 +515,22 @@ impl Builder<'_> {
             self.value(element, note, &at, false, parts)?;
         }
         Ok(())
+    }
+}
+
+/// The path of a member. The only member of a class of the standard library has the path of the
+/// class, an element of a tuple its number.
+fn path_of(class: &str, name: &str, place: &Place) -> String {
+    let outer = place.prefix.strip_suffix('.').unwrap_or(&place.prefix);
+    let element = class.strip_prefix("std::_Head_base<").and_then(|rest| rest.split_once(','));
+    match (element, name) {
+        (Some((number, _)), "_M_head_impl") => format!("{outer}.{number}"),
+        (_, "_M_elems" | "_M_i" | "_M_base" | "_M_value" | "__r" | "__d")
+            if class.starts_with("std::") =>
+        {
+            outer.to_owned()
+        }
+        _ => format!("{}{name}", place.prefix),
     }
 }
 

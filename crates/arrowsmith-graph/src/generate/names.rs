@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The name of the generated files and of their namespace: it must be C++, and must not meet a name
+//! of the program or one of its headers.
+
+use super::Options;
+use crate::layout::{Layout, LayoutError};
+
+/// Words that cannot name a namespace; `std` and `arrowsmith` are namespaces of others.
+const TAKEN: &str = "alignas alignof and and_eq arrowsmith asm auto bitand bitor bool break case \
+    catch char char16_t char32_t char8_t class co_await co_return co_yield compl concept const \
+    const_cast consteval constexpr constinit continue decltype default delete do double \
+    dynamic_cast else enum explicit export extern false float for friend goto if inline int long \
+    main mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected \
+    public register reinterpret_cast requires return short signed sizeof static static_assert \
+    static_cast std struct switch template this thread_local throw true try typedef typeid \
+    typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
+
+/// The name for a program's file name without its end: `STEM`, or `STEM_messages` if that is the
+/// name of one of its classes, namespaces or headers.
+pub fn default_name(stem: &str, layout: &Layout, includes: &[String]) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut name: String = stem.chars().map(plain).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert(0, '_');
+    }
+    let options = Options { name, includes: includes.to_vec() };
+    match check(layout, &options) {
+        Ok(()) => options.name,
+        Err(_) => format!("{}_messages", options.name),
+    }
+}
+
+/// Checks a name against the classes and headers of the program.
+pub(super) fn check(layout: &Layout, options: &Options) -> Result<(), LayoutError> {
+    let name = &options.name;
+    let bad = |message: String| Err(LayoutError::new(name.as_str(), message));
+    let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !first || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return bad("is no name of C++".into());
+    }
+    if TAKEN.split_ascii_whitespace().any(|word| word == name) {
+        return bad("is a word of C++, or the name of a library; choose another name".into());
+    }
+    let header = format!("{name}.hpp");
+    let same = |include: &&String| include.rsplit('/').next() == Some(header.as_str());
+    if let Some(include) = options.includes.iter().find(same) {
+        return bad(format!(
+            "would give the generated header the name of {include}, which it includes; choose \
+             another name"
+        ));
+    }
+    let bases = layout.classes.iter().flat_map(|class| &class.bases).map(|base| &base.name);
+    let mut classes = layout.classes.iter().map(|class| &class.name).chain(bases);
+    let outermost = |class: &&String| class.split("::").next() == Some(name.as_str());
+    match classes.find(outermost) {
+        Some(class) if class == name => {
+            bad("is the name of a class of the program; choose another name".into())
+        }
+        Some(class) => {
+            bad(format!("is the namespace of the program's {class}; choose another name"))
+        }
+        None => Ok(()),
+    }
+}

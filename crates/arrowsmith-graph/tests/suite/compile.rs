@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A folder in which tests compile C++.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("arrowsmith-graph-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// Compiles a program text, which need not have a `main`.
+    pub fn compile(&self, text: &str, flags: &[&str]) -> Vec<u8> {
+        self.compile_with("g++", text, flags)
+    }
+
+    pub fn compile_with(&self, compiler: &str, text: &str, flags: &[&str]) -> Vec<u8> {
+        let (source, object) = (self.0.join("t.cpp"), self.0.join("t.o"));
+        std::fs::write(&source, text).unwrap();
+        let status = Command::new(compiler)
+            .args(["-g", "-std=c++17", "-w", "-c", "-o"])
+            .arg(&object)
+            .args(flags)
+            .arg(&source)
+            .status()
+            .expect("the compiler is there");
+        assert!(status.success());
+        std::fs::read(object).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

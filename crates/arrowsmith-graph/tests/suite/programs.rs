@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs as people write them: what is refused is listed at once, what is lost is said, and the
+//! generated names meet none of the program's.
+
+use arrowsmith_graph::generate::{self, default_name};
+use arrowsmith_graph::layout::{Annotations, Kind, Layout, Options, from_object};
+
+use super::compile::Folder;
+
+fn options(root: &str) -> Options {
+    Options { root: root.into(), ..Options::default() }
+}
+
+fn layout(folder: &Folder, text: &str, root: &str) -> Layout {
+    from_object(&folder.compile(text, &[]), &options(root)).unwrap().layout
+}
+
+#[test]
+fn all_refusals_are_listed_in_one_run() {
+    let folder = Folder::new("all-refusals");
+    let text = "struct In { int &a; In(int &r) : a(r) {} };\n\
+                struct B { void *p; };\n\
+                struct T { long double d; int ok; In in; B *b; union { int x; float y; }; };\n\
+                int f(T *t) { return sizeof *t; }\n";
+    let error = from_object(&folder.compile(text, &[]), &options("T")).unwrap_err().to_string();
+    assert!(error.starts_with("4 members and classes cannot be sent:\n"), "{error}");
+    for expected in ["T::d: is a long double", "T::in.a: is a reference", "B::p: points to"] {
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(error.contains("T::(x, y): is a union"), "{error}");
+}
+
+#[test]
+fn an_unnamed_union_is_made_transient_by_a_member_or_a_comment() {
+    let folder = Folder::new("unnamed-union");
+    let unions = "union { int x; double y; };\nint n; };\nT t;\n";
+    let object = folder.compile(&format!("struct T {{ int m; {unions}"), &[]);
+    let notes = "[class.T]\ntransient = [\"y\"]\n";
+    let annotations = Annotations::from_toml(notes).unwrap();
+    let made = from_object(&object, &Options { annotations, ..options("T") }).unwrap().layout;
+    assert_eq!(made.wire_schema(), "root ref 0\nclass 0 T\n m 1 int32\n n 1 int32\n");
+    assert_eq!((made.classes[0].size, made.classes[0].align), (24, 8));
+    let text = format!("struct T {{ int m;\n// arrowsmith: transient\n{unions}");
+    assert_eq!(layout(&folder, &text, "T").classes[0].members, made.classes[0].members);
+    let absent = Annotations::from_toml("[class.T]\ntransient = [\"z\"]\n").unwrap();
+    assert!(from_object(&object, &Options { annotations: absent, ..options("T") }).is_err());
+}
+
+#[test]
+fn slicing_by_a_base_without_vtable_is_said() {
+    let folder = Folder::new("slicing");
+    let text = "struct Base { int a; }; struct More : Base { int b; };\n\
+                struct T { Base *p; }; T t; More m;\n";
+    let notes = from_object(&folder.compile(text, &[]), &options("T")).unwrap().notes;
+    let said = |note: &String| note.starts_with("Base: has no vtable") && note.contains("(More)");
+    assert!(notes.len() == 1 && notes.iter().all(said), "{notes:?}");
+}
+
+/// Every value of a fixed underlying type is one of the enumeration: flags combine.
+#[test]
+fn scoped_enumerations_have_the_values_of_their_type() {
+    let folder = Folder::new("scoped");
+    let text = "enum class Flags : unsigned char { a = 1, b = 2 }; enum class On : bool { no, yes };\n\
+                enum Plain { p = 5 }; struct T { Flags f; On o; Plain p; Flags g : 3; }; T t;\n";
+    let made = layout(&folder, text, "T");
+    let ranges = made.classes[0].members.iter().map(|member| match &member.kind {
+        Kind::Integer(integer) => integer.range,
+        Kind::Bits(bits) => bits.range,
+        _ => panic!("an enumeration is an integer"),
+    });
+    assert_eq!(ranges.collect::<Vec<_>>(), [None, Some([0, 1]), Some([0, 7]), None]);
+}
+
+#[test]
+fn names_of_the_program_are_not_generated_again() {
+    let folder = Folder::new("names");
+    let text = "namespace app { struct Message { int a; }; } struct Root { app::Message m, *p; };\n\
+                Root r;\n";
+    let made = layout(&folder, text, "Root");
+    let fails = |name: &str, includes: &[&str], expected: &str| {
+        let includes = includes.iter().map(|&include| include.to_owned()).collect();
+        let options = generate::Options { name: name.into(), includes };
+        let error = generate::cpp(&made, &options).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    fails("app", &[], "is the namespace of the program's app::Message");
+    fails("Root", &[], "is the name of a class");
+    fails("foo", &["src/foo.hpp"], "the name of src/foo.hpp");
+    fails("class", &[], "is a word of C++");
+    fails("a-b", &[], "is no name of C++");
+    let chosen = |stem: &str| default_name(stem, &made, &["foo.hpp".to_owned()]);
+    let names = ["app", "foo", "class", "x-y", "3d"].map(chosen);
+    assert_eq!(names, ["app_messages", "foo_messages", "class_messages", "x_y", "_3d"]);
+    for name in names {
+        let options = generate::Options { name, includes: Vec::new() };
+        assert!(generate::cpp(&made, &options).is_ok());
+    }
+}
+
+#[test]
+fn other_forms_of_debug_information_are_named() {
+    let folder = Folder::new("forms");
+    let text = "struct T { int a; }; T t; int main() { return t.a; }\n";
+    for (flags, expected) in [
+        (&["-gz"][..], "compile it without -gz"),
+        (&["-gsplit-dwarf", "-gdwarf-5"], "without -gsplit-dwarf"),
+        (&["-gsplit-dwarf", "-gdwarf-4"], "without -gsplit-dwarf"),
+        (&["-flto", "-fno-fat-lto-objects"], "-flto"),
+    ] {
+        let error = from_object(&folder.compile(text, flags), &options("T")).unwrap_err();
+        assert!(error.to_string().contains(expected), "{flags:?}: {error}");
+    }
+    let error = from_object(b"BC\xC0\xDE\0\0\0\0", &options("T")).unwrap_err();
+    assert!(error.to_string().contains("LLVM bitcode (-flto)"), "{error}");
+}
