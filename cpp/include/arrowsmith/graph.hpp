@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace arrowsmith::graph {
@@ -65,7 +66,7 @@ constexpr std::uint32_t null_id = 0xFFFFFFFFU;
 constexpr std::size_t header_bytes = 20;
 
 // The tables of a layout. The fields have the meaning of those of the same name in the JSON form.
-enum class Kind : std::uint8_t { integer, bits, real, pointer, string, vector };
+enum class Kind : std::uint8_t { integer, bits, real, pointer, string, vector, view, choice };
 
 struct Element;
 
@@ -94,7 +95,7 @@ struct Member {
     std::uint32_t count;
     std::int64_t low, high;
     const Reference *reference;
-    const Element *element;
+    const Element *element;  // of a choice: `high` alternatives, whose number is in the byte at `low`
 };
 
 struct Element {
@@ -171,6 +172,9 @@ inline std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return
 // The bits of a number at any position in memory, a byte at a time: bit-fields may end with their
 // object.
 inline std::uint64_t load_bits(const std::uint8_t *at, unsigned offset, unsigned size) {
+    const unsigned bytes = (offset + size + 7) / 8;
+    if (bytes == 1) return (at[0] >> offset) & ((1U << size) - 1);
+    if (bytes == 2) return (load<std::uint16_t>(at) >> offset) & ((1U << size) - 1);
     std::uint64_t value = 0;
     for (unsigned done = 0; done < size;) {
         const unsigned bit = offset + done, within = bit % 8;
@@ -312,6 +316,8 @@ private:
                 case Kind::pointer: good = pointer(member, place); break;
                 case Kind::string: good = string(place); break;
                 case Kind::vector: good = vector(member, place); break;
+                case Kind::view: good = view(place); break;
+                case Kind::choice: good = choice(member, place); break;
                 default: good = number(member, place);
                 }
                 if (!good) return false;
@@ -377,6 +383,32 @@ private:
         return true;
     }
 
+    // libstdc++: length, pointer. The text is not ended by a zero.
+    bool view(std::size_t place) {
+        const unsigned word = layout_.pointer_bytes;
+        const std::uint64_t length = detail::load<std::uint32_t>(begin_ + at_);
+        if (length > left() - 4) return fail(Code::length_out_of_range, at_);
+        if (length > 0) {
+            std::size_t content = 0;
+            if (!take(length, 1, content)) return false;
+            std::memcpy(memory_ + content, begin_ + at_ + 4, static_cast<std::size_t>(length));
+            detail::store_bytes(memory_ + place, word, length);
+            detail::store_bytes(memory_ + place + word, word, address_ + content);
+        }
+        at_ += 4 + static_cast<std::size_t>(length);
+        return true;
+    }
+
+    // The number of an alternative, then its members.
+    bool choice(const Member &member, std::size_t place) {
+        const std::uint8_t which = begin_[at_];
+        if (which >= member.high) return fail(Code::value_out_of_range, at_);
+        ++at_;
+        memory_[place + static_cast<std::size_t>(member.low)] = which;
+        const Element &of = member.element[which];
+        return members(of.members, of.member_count, place);
+    }
+
     bool vector(const Member &member, std::size_t place) {
         const Element &element = *member.element;
         const unsigned word = layout_.pointer_bytes;
@@ -414,74 +446,166 @@ private:
 // Writes the objects reachable from a root: the paper's two passes (Listing 1) with an explicit
 // stack, so that long chains do not exhaust the program's stack. Only for objects of this process:
 // `pointer_bytes` is that of the program.
+//
+// The first pass finds the objects and keeps the id of each pointer, in the order in which the
+// second pass sends them, so that each is looked up once. Both passes run on `Plan`s: the tables
+// with adjacent plain members joined to one copy, and without what a pass does not need.
 class Writer {
 public:
-    explicit Writer(const Layout &layout) : layout_(layout) {}
+    explicit Writer(const Layout &layout) : layout_(layout) {
+        for (std::uint32_t c = 0; c < layout.class_count; ++c) {
+            plans_.push_back(plan_of(layout.classes[c].members, layout.classes[c].member_count));
+        }
+    }
 
     Status write(const void *root, std::vector<std::uint8_t> &out, const Options &options) {
-        out_ = &out;
         objects_.clear();
         open_.clear();
-        table_.assign(64, 0);
+        ids_.clear();
+        if (table_.size() > table_keep) table_.resize(table_min);
+        if (table_.size() < table_min) table_.resize(table_min);
+        std::memset(table_.data(), 0, table_.size() * sizeof table_[0]);
         status_ = Status{};
         out.clear();
         if (root == nullptr) return {Code::null_reference, 0};
-        open_.push_back({root, &layout_.root});
+        ids_.push_back(0);
+        open_.push_back({static_cast<const std::uint8_t *>(root), &layout_.root, 0});
         while (!open_.empty()) {
             const Pointer next = open_.back();
             open_.pop_back();
             if (!visit(next, options)) return status_;
         }
+        const std::size_t count = objects_.size(), header = options.header ? header_bytes : 0;
+        out_ = &out;
+        at_ = size_ = 0;
+        room(header + 4 + 4 * count);
         if (options.header) {
             static constexpr std::uint8_t fixed[] = {'A', 'S', 'O', 'G', 1, 0, header_bytes, 0};
-            out.insert(out.end(), fixed, fixed + sizeof fixed);
-            put(layout_.wire_hash, 8);
-            put(0, 4);
+            std::memcpy(out.data(), fixed, sizeof fixed);
+            detail::store(out.data() + 8, layout_.wire_hash);
+            detail::store(out.data() + 16, std::uint32_t{0});
+            at_ = header_bytes;
         }
-        const std::size_t count = objects_.size();
         put(count, 4);
         for (std::size_t i = 0; i < count; ++i) put(objects_[i].type, 4);
         for (std::size_t i = 0; i < count; ++i) {
-            const Class &of = layout_.classes[objects_[i].type];
-            if (!members(of.members, of.member_count, objects_[i].address)) return status_;
+            const Found &found = objects_[i];
+            next_ = found.first;
+            if (!members(*plans_[found.type], found.address)) {
+                out.clear();
+                return status_;
+            }
         }
-        const std::uint64_t body = out.size() - header_bytes;
+        out.resize(at_);
+        const std::uint64_t body = at_ - header;
         if (options.header) {
-            if (body > 0xFFFFFFFFU) return {Code::too_large, count};
+            if (body > 0xFFFFFFFFU) {
+                out.clear();
+                return {Code::too_large, count};
+            }
             detail::store(out.data() + 16, static_cast<std::uint32_t>(body));
         }
         return status_;
     }
 
 private:
+    static constexpr std::size_t table_min = 64, table_keep = 1 << 16;
+
     struct Pointer {
-        const void *to;
+        const std::uint8_t *to;
         const Reference *reference;
+        std::size_t slot;  // of its id
     };
     struct Found {
         const std::uint8_t *address;
         std::uint32_t type;
+        std::size_t first;  // the slot of its first pointer
     };
+    struct Plan;
+    // A member; `copy` bytes if it is sent as it is, together with those after it.
+    struct Step {
+        const Member *member;
+        std::uint32_t offset, copy;
+        std::vector<std::unique_ptr<Plan>> inner;  // of a vector's element, of a choice's alternatives
+    };
+    struct Plan {
+        std::vector<Step> put;
+        std::vector<Step> find;
+        std::size_t bytes = 0;  // on the wire, without the content of strings, vectors and choices
+    };
+
+    std::unique_ptr<Plan> plan_of(const Member *list, std::uint32_t count) const {
+        auto plan = std::make_unique<Plan>();
+        for (std::uint32_t m = 0; m < count; ++m) {
+            const Member &member = list[m];
+            plan->bytes += std::size_t{member.wire_bytes} * member.count;
+            const bool plain = member.kind == Kind::real ||
+                               (member.kind == Kind::integer && !member.ranged && member.bytes == member.wire_bytes);
+            const std::uint32_t copy = plain ? member.bytes * member.count : 0;
+            if (copy != 0 && !plan->put.empty() && plan->put.back().copy != 0 &&
+                plan->put.back().offset + plan->put.back().copy == member.offset) {
+                plan->put.back().copy += copy;
+                continue;
+            }
+            plan->put.push_back({&member, member.offset, copy, inner_of(member)});
+            const bool points = member.kind == Kind::pointer || has_pointers(plan->put.back());
+            if (points) plan->find.push_back({&member, member.offset, 0, inner_of(member)});
+        }
+        return plan;
+    }
+
+    std::vector<std::unique_ptr<Plan>> inner_of(const Member &member) const {
+        std::vector<std::unique_ptr<Plan>> inner;
+        const std::int64_t count = member.kind == Kind::choice ? member.high : member.kind == Kind::vector ? 1 : 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            inner.push_back(plan_of(member.element[i].members, member.element[i].member_count));
+        }
+        return inner;
+    }
+
+    static bool has_pointers(const Step &step) {
+        for (const auto &plan : step.inner) {
+            if (!plan->find.empty()) return true;
+        }
+        return false;
+    }
 
     bool fail(Code code) {
         status_ = {code, objects_.size()};
         return false;
     }
 
+    // Makes room for more bytes; vectors are filled with zeros, so it is done in large steps.
+    void room(std::size_t bytes) {
+        if (size_ - at_ < bytes) grow(bytes);
+    }
+
+    void grow(std::size_t bytes) {
+        size_ = 2 * (at_ + bytes) + 256;
+        out_->resize(size_);
+        begin_ = out_->data();
+    }
+
+    // There must be room.
     void put(std::uint64_t value, unsigned bytes) {
-        for (unsigned i = 0; i < bytes; ++i) out_->push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+        detail::store_bytes(begin_ + at_, bytes, value);
+        at_ += bytes;
     }
 
     // The object that a pointer points into: the class of its vtable, the address of the complete
     // object.
-    bool identify(const Pointer &pointer, Found &found) {
-        const auto *to = static_cast<const std::uint8_t *>(pointer.to);
-        const Reference &reference = *pointer.reference;
+    bool identify(const std::uint8_t *to, const Reference &reference, Found &found) {
+        std::uint64_t vtable = 0;
+        bool loaded = false;
         for (std::uint32_t i = 0; i < reference.count; ++i) {
             const Target &target = reference.targets[i];
-            if (target.slot < 0 ||
-                detail::load_bytes(to, layout_.pointer_bytes) == layout_.slots[target.slot]) {
-                found = {to - target.adjust, target.type_id};
+            if (target.slot >= 0 && !loaded) {
+                vtable = detail::load_bytes(to, layout_.pointer_bytes);
+                loaded = true;
+            }
+            if (target.slot < 0 || vtable == layout_.slots[target.slot]) {
+                found.address = to - target.adjust;
+                found.type = target.type_id;
                 return true;
             }
         }
@@ -508,10 +632,15 @@ private:
 
     bool visit(const Pointer &pointer, const Options &options) {
         Found found{};
-        if (!identify(pointer, found)) return false;
+        if (!identify(pointer.to, *pointer.reference, found)) return false;
         std::uint32_t &id = place(found);
-        if (id != 0) return true;
+        if (id != 0) {
+            ids_[pointer.slot] = id - 1;
+            return true;
+        }
         if (objects_.size() >= options.objects_max) return fail(Code::too_many_objects);
+        found.first = ids_.size();
+        ids_[pointer.slot] = static_cast<std::uint32_t>(objects_.size());
         objects_.push_back(found);
         id = static_cast<std::uint32_t>(objects_.size());
         if (2 * objects_.size() > table_.size()) {
@@ -519,9 +648,8 @@ private:
             for (std::size_t i = 0; i < objects_.size(); ++i) place(objects_[i]) = static_cast<std::uint32_t>(i + 1);
         }
         // The last pointer is pushed first, so that objects are visited in prefix order.
-        const Class &of = layout_.classes[found.type];
         const std::size_t first = open_.size();
-        pointers(of.members, of.member_count, found.address);
+        if (!pointers(*plans_[found.type], found.address)) return false;
         for (std::size_t i = first, j = open_.size(); i + 1 < j; ++i, --j) std::swap(open_[i], open_[j - 1]);
         return true;
     }
@@ -530,74 +658,138 @@ private:
         return reinterpret_cast<const std::uint8_t *>(static_cast<std::uintptr_t>(detail::load_bytes(at, layout_.pointer_bytes)));
     }
 
-    void pointers(const Member *list, std::uint32_t count, const std::uint8_t *object) {
-        for (std::uint32_t m = 0; m < count; ++m) {
-            const Member &member = list[m];
-            const std::uint8_t *place = object + member.offset;
+    // The alternative of a choice in memory: a `variant` may have none.
+    const Plan *chosen(const Step &step, const std::uint8_t *place) {
+        const std::uint8_t which = place[step.member->low];
+        if (which < step.inner.size()) return step.inner[which].get();
+        fail(Code::value_out_of_range);
+        return nullptr;
+    }
+
+    bool pointers(const Plan &plan, const std::uint8_t *object) {
+        for (const Step &step : plan.find) {
+            const Member &member = *step.member;
+            const std::uint8_t *place = object + step.offset;
             if (member.kind == Kind::pointer) {
                 for (std::uint32_t i = 0; i < member.count; ++i, place += member.bytes) {
                     const std::uint8_t *to = load_pointer(place);
-                    if (to != nullptr) open_.push_back({to, member.reference});
+                    if (to != nullptr) open_.push_back({to, member.reference, ids_.size()});
+                    ids_.push_back(null_id);
                 }
             } else if (member.kind == Kind::vector) {
                 const std::uint8_t *end = load_pointer(place + layout_.pointer_bytes);
                 for (const std::uint8_t *at = load_pointer(place); at != end; at += member.element->size) {
-                    pointers(member.element->members, member.element->member_count, at);
+                    if (!pointers(*step.inner[0], at)) return false;
                 }
-            }
-        }
-    }
-
-    bool members(const Member *list, std::uint32_t count, const std::uint8_t *object) {
-        for (std::uint32_t m = 0; m < count; ++m) {
-            const Member &member = list[m];
-            const std::uint8_t *place = object + member.offset;
-            for (std::uint32_t i = 0; i < member.count; ++i, place += member.bytes) {
-                if (!one(member, place)) return false;
+            } else {
+                const Plan *plan_of_it = chosen(step, place);
+                if (plan_of_it == nullptr || !pointers(*plan_of_it, place)) return false;
             }
         }
         return true;
     }
 
-    bool one(const Member &member, const std::uint8_t *place) {
+    bool members(const Plan &plan, const std::uint8_t *object) {
+        room(plan.bytes);
+        for (const Step &step : plan.put) {
+            const std::uint8_t *place = object + step.offset;
+            if (step.copy != 0) {
+                copy(place, step.copy);
+                continue;
+            }
+            const Member &member = *step.member;
+            if (member.kind == Kind::pointer) {
+                if (!ids(member)) return false;
+                continue;
+            }
+            if (member.kind == Kind::bits) {
+                const std::uint64_t value = detail::load_bits(place, member.bit_offset, member.bit_size);
+                put(member.is_signed ? detail::sign_extend(value, member.bit_size) : value, member.wire_bytes);
+                continue;
+            }
+            if (member.kind == Kind::integer) {
+                for (std::uint32_t i = 0; i < member.count; ++i, place += member.bytes) {
+                    if (!number(member, place)) return false;
+                }
+                continue;
+            }
+            if (!one(step, place)) return false;
+            // The content of a string or vector took some of the room for what is after it.
+            if (member.kind >= Kind::string) room(plan.bytes);
+        }
+        return true;
+    }
+
+    void copy(const std::uint8_t *from, std::uint32_t bytes) {
+        std::uint8_t *to = begin_ + at_;
+        switch (bytes) {
+        case 4: std::memcpy(to, from, 4); break;
+        case 8: std::memcpy(to, from, 8); break;
+        case 16: std::memcpy(to, from, 16); break;
+        default: std::memcpy(to, from, bytes);
+        }
+        at_ += bytes;
+    }
+
+    bool text(std::uint64_t length, const std::uint8_t *content) {
+        if (length >= null_id) return fail(Code::too_large);
+        room(4 + static_cast<std::size_t>(length));
+        put(length, 4);
+        if (length > 0) std::memcpy(begin_ + at_, content, static_cast<std::size_t>(length));
+        at_ += static_cast<std::size_t>(length);
+        return true;
+    }
+
+    // The ids of a member's pointers, which the first pass kept.
+    bool ids(const Member &member) {
+        for (std::uint32_t i = 0; i < member.count; ++i) {
+            const std::uint32_t id = ids_[next_++];
+            if (id == null_id && !member.reference->nullable) return fail(Code::null_reference);
+            put(id, 4);
+        }
+        return true;
+    }
+
+    // A member whose width on the wire depends on its value.
+    bool one(const Step &step, const std::uint8_t *place) {
+        const Member &member = *step.member;
         const unsigned word = layout_.pointer_bytes;
         switch (member.kind) {
-        case Kind::pointer: {
-            const std::uint8_t *to = load_pointer(place);
-            Found found{};
-            if (to == nullptr) {
-                if (!member.reference->nullable) return fail(Code::null_reference);
-                put(null_id, 4);
-            } else {
-                if (!identify({to, member.reference}, found)) return false;
-                put(this->place(found) - 1, 4);
-            }
-            return true;
-        }
-        case Kind::string: {
-            const std::uint64_t length = detail::load_bytes(place + word, word);
-            if (length >= null_id) return fail(Code::too_large);
-            put(length, 4);
-            const std::uint8_t *content = load_pointer(place);
-            out_->insert(out_->end(), content, content + length);
-            return true;
-        }
+        case Kind::string: return text(detail::load_bytes(place + word, word), load_pointer(place));
+        case Kind::view: return text(detail::load_bytes(place, word), load_pointer(place + word));
         case Kind::vector: {
             const std::uint8_t *begin = load_pointer(place), *end = load_pointer(place + word);
-            const std::size_t length = static_cast<std::size_t>(end - begin) / member.element->size;
+            const std::size_t size = member.element->size, length = static_cast<std::size_t>(end - begin) / size;
             if (length >= null_id) return fail(Code::too_large);
             put(length, 4);
-            for (const std::uint8_t *at = begin; at != end; at += member.element->size) {
-                if (!members(member.element->members, member.element->member_count, at)) return false;
+            const Plan &plan = *step.inner[0];
+            // Elements that are plain and without gaps are one copy.
+            if (plan.put.size() == 1 && plan.put[0].copy == size) {
+                room(length * size);
+                if (length > 0) std::memcpy(begin_ + at_, begin, length * size);
+                at_ += length * size;
+                return true;
+            }
+            if (plan.put.size() == 1 && plan.put[0].member->kind == Kind::pointer) {
+                room(length * plan.bytes);
+                for (std::size_t i = 0; i < length; ++i) {
+                    if (!ids(*plan.put[0].member)) return false;
+                }
+                return true;
+            }
+            for (const std::uint8_t *at = begin; at != end; at += size) {
+                if (!members(plan, at)) return false;
             }
             return true;
         }
-        case Kind::bits: {
-            const std::uint64_t value = detail::load_bits(place, member.bit_offset, member.bit_size);
-            put(member.is_signed ? detail::sign_extend(value, member.bit_size) : value, member.wire_bytes);
-            return true;
+        case Kind::choice: {
+            const Plan *plan = chosen(step, place);
+            if (plan == nullptr) return false;
+            put(place[member.low], 1);
+            return members(*plan, place);
         }
-        default: return number(member, place);
+        // The kinds of fixed width are sent by the caller.
+        default: return true;
         }
     }
 
@@ -616,10 +808,13 @@ private:
     }
 
     const Layout &layout_;
+    std::vector<std::unique_ptr<Plan>> plans_;
     std::vector<std::uint8_t> *out_ = nullptr;
+    std::uint8_t *begin_ = nullptr;
+    std::size_t at_ = 0, size_ = 0, next_ = 0;
     std::vector<Found> objects_;
     std::vector<Pointer> open_;
-    std::vector<std::uint32_t> table_;
+    std::vector<std::uint32_t> ids_, table_;
     Status status_;
 };
 

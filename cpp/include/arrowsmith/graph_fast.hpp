@@ -439,6 +439,21 @@ public:
         return true;
     }
 
+    template <int P> bool view(std::uint8_t *out) {
+        if (left() < 4) return false;
+        const std::uint64_t length = detail::load<std::uint32_t>(in);
+        in += 4;
+        if (length > left()) return false;
+        if (length == 0) return true;
+        std::uint8_t *content = take(length, 1);
+        if (content == nullptr) return false;
+        std::memcpy(content, in, static_cast<std::size_t>(length));
+        store_word<P>(out, length);
+        store_word<P>(out + P, address_of(content));
+        in += length;
+        return true;
+    }
+
     template <int P, std::uint32_t Size, std::uint32_t Align, std::uint32_t WireMin, typename Make>
     bool vector(std::uint8_t *out, Make make) {
         if (left() < 4) return false;

@@ -197,7 +197,9 @@ impl Oracle<'_> {
                     object[place / 8] |= ((value >> bit & 1) as u8) << (place % 8);
                 }
             }
-            Kind::String | Kind::Vector(_) => unreachable!("circuits have none"),
+            Kind::String | Kind::View | Kind::Choice(_) | Kind::Vector(_) => {
+                unreachable!("circuits have none")
+            }
         }
         Ok(())
     }

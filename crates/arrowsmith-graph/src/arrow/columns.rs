@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BinaryArray, FixedSizeListArray, ListArray, RecordBatch, StructArray,
-    UInt32Array,
+    UInt8Array, UInt32Array, make_array,
 };
-use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, SchemaRef};
 
 use super::shape::{Shape, Shapes};
-use super::{ID, MESSAGE, numbers};
-use crate::layout::{Kind, Layout, Member};
+use super::{ID, MESSAGE, numbers, value_shape};
+use crate::layout::{Alternative, Choice, Kind, Layout, Member};
 use crate::wire::Sink;
 
 /// The columns of all classes, and the walk's position in them.
@@ -21,8 +21,8 @@ pub struct Columns {
     classes: Vec<ClassColumns>,
     message: u32,
     class: usize,
-    /// The members whose vectors are open.
-    open: Vec<usize>,
+    /// The members whose vectors and choices are open, and the alternatives of the latter.
+    open: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
@@ -43,12 +43,45 @@ enum Column {
         ends: Vec<usize>,
         bytes: Vec<u8>,
     },
+    /// A row of each alternative for every row, of which one counts.
+    Choices {
+        tags: Vec<u8>,
+        alternatives: Vec<AlternativeColumns>,
+    },
     Lists {
         ends: Vec<usize>,
         length: usize,
         members: Vec<Column>,
         shapes: Shapes,
     },
+}
+
+#[derive(Debug)]
+struct AlternativeColumns {
+    columns: Vec<Column>,
+    shapes: Shapes,
+}
+
+/// A row of columns that has no value.
+fn absent(columns: &mut [Column], shapes: &Shapes, members: &[Member]) {
+    for (member, of) in shapes.column_of.iter().zip(members) {
+        let Some(column) = columns.get_mut(*member) else { continue };
+        for _ in 0..of.count {
+            match column {
+                Column::Numbers(values) => values.push(0),
+                Column::References(ids) => ids.push(None),
+                Column::Strings { ends, bytes } => ends.push(bytes.len()),
+                Column::Lists { ends, length, .. } => ends.push(*length),
+                Column::Choices { tags, alternatives } => {
+                    tags.push(0);
+                    let Kind::Choice(choice) = &of.kind else { continue };
+                    for (column, of) in alternatives.iter_mut().zip(&choice.alternatives) {
+                        absent(&mut column.columns, &column.shapes, &of.members);
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Default for Column {
@@ -78,10 +111,14 @@ impl Columns {
     fn at(&mut self, member: usize) -> Option<&mut Column> {
         let class = self.classes.get_mut(self.class)?;
         let (mut members, mut shapes) = (&mut class.members, &class.shapes);
-        for &open in &self.open {
+        for &(open, alternative) in &self.open {
             match members.get_mut(*shapes.column_of.get(open)?)? {
                 Column::Lists { members: inner, shapes: nested, .. } => {
                     (members, shapes) = (inner, nested);
+                }
+                Column::Choices { alternatives, .. } => {
+                    let of = alternatives.get_mut(alternative)?;
+                    (members, shapes) = (&mut of.columns, &of.shapes);
                 }
                 _ => return None,
             }
@@ -120,7 +157,15 @@ fn columns(members: &[Member]) -> Vec<Column> {
     let column = |member: &Member| match &member.kind {
         Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. } => Column::Numbers(Vec::new()),
         Kind::Pointer(_) => Column::References(Vec::new()),
-        Kind::String => Column::Strings { ends: Vec::new(), bytes: Vec::new() },
+        Kind::Choice(choice) => {
+            let alternative = |of: &Alternative| AlternativeColumns {
+                columns: columns(&of.members),
+                shapes: Shapes::new(&of.members, &[]),
+            };
+            let alternatives = choice.alternatives.iter().map(alternative).collect();
+            Column::Choices { tags: Vec::new(), alternatives }
+        }
+        Kind::String | Kind::View => Column::Strings { ends: Vec::new(), bytes: Vec::new() },
         Kind::Vector(element) => {
             let members = columns(&element.members);
             let shapes = Shapes::new(&element.members, &[]);
@@ -164,10 +209,25 @@ impl Sink for Columns {
             *length += count as usize;
             ends.push(*length);
         }
-        self.open.push(member);
+        self.open.push((member, 0));
     }
 
     fn vector_end(&mut self) {
+        self.open.pop();
+    }
+
+    fn choice(&mut self, member: usize, _place: u64, choice: &Choice, alternative: u8) {
+        if let Some(Column::Choices { tags, alternatives }) = self.at(member) {
+            tags.push(alternative);
+            let others = alternatives.iter_mut().zip(&choice.alternatives).enumerate();
+            for (_, (column, of)) in others.filter(|(at, _)| *at != usize::from(alternative)) {
+                absent(&mut column.columns, &column.shapes, &of.members);
+            }
+        }
+        self.open.push((member, alternative.into()));
+    }
+
+    fn choice_end(&mut self) {
         self.open.pop();
     }
 }
@@ -226,12 +286,55 @@ fn array(column: Column, member: &Member, field: &Field) -> Result<ArrayRef, Arr
     }
 }
 
+/// An optional, or a variant.
+fn choices(
+    tags: Vec<u8>,
+    alternatives: Vec<AlternativeColumns>,
+    choice: &Choice,
+    data_type: &DataType,
+) -> Result<ArrayRef, ArrowError> {
+    let mismatch = || ArrowError::SchemaError("a choice has another type than its field".into());
+    let mut arrays: Vec<ArrayRef> = Vec::new();
+    let fields = match data_type {
+        DataType::Struct(fields) if !choice.is_optional() => fields.clone(),
+        other => {
+            let field = |name: &str| Field::new(name, other.clone(), true);
+            Fields::from(vec![field("which"), field("none"), field("some")])
+        }
+    };
+    for (index, (of, declared)) in alternatives.into_iter().zip(&choice.alternatives).enumerate() {
+        if choice.is_optional() && index == 0 {
+            continue;
+        }
+        let nulls = NullBuffer::from_iter(tags.iter().map(|tag| usize::from(*tag) == index));
+        let field = fields.get(index + 1).ok_or_else(mismatch)?;
+        let (shapes, only) = value_shape(&declared.members);
+        let shape = only.unwrap_or(Shape::Struct(shapes.fields));
+        let mut columns = of.columns;
+        let values = nested(&mut columns, &declared.members, &shape, field, tags.len())?;
+        let data = values.into_data().into_builder().nulls(Some(nulls)).build()?;
+        arrays.push(make_array(data));
+    }
+    if choice.is_optional() {
+        return arrays.pop().ok_or_else(mismatch);
+    }
+    let rows = tags.len();
+    arrays.insert(0, Arc::new(UInt8Array::from(tags)));
+    Ok(Arc::new(StructArray::try_new_with_length(fields, arrays, None, rows)?))
+}
+
 fn plain(column: Column, kind: &Kind, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match column {
         Column::Numbers(bits) => numbers::array(&bits, kind, data_type)?,
         Column::References(ids) => Arc::new(UInt32Array::from(ids)),
         Column::Strings { ends, bytes } => {
             Arc::new(BinaryArray::try_new(offsets(&ends)?, Buffer::from_vec(bytes), None)?)
+        }
+        Column::Choices { tags, alternatives } => {
+            let Kind::Choice(choice) = kind else {
+                return Err(ArrowError::SchemaError("a choice is of another kind".into()));
+            };
+            choices(tags, alternatives, choice, data_type)?
         }
         Column::Lists { ends, length, members, shapes, .. } => {
             let (DataType::List(item), Kind::Vector(element)) = (data_type, kind) else {

@@ -17,7 +17,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use self::shape::{Shape, Shapes};
-use crate::layout::{Bits, Class, Integer, Kind, Layout, LayoutError, Meaning, Member};
+use crate::layout::{Bits, Choice, Class, Integer, Kind, Layout, LayoutError, Meaning, Member};
 use crate::wire::{Options, Tables, WireError};
 
 pub use to_messages::messages;
@@ -139,7 +139,7 @@ fn field(name: &str, shape: &Shape, members: &[Member]) -> Field {
 
 fn leaf(name: &str, member: &Member) -> Field {
     let item = data_type(&member.kind);
-    let nullable = matches!(&member.kind, Kind::Pointer(reference) if reference.nullable);
+    let nullable = is_nullable(&member.kind);
     if member.count == 1 {
         return Field::new(name, item, nullable);
     }
@@ -149,6 +149,52 @@ fn leaf(name: &str, member: &Member) -> Field {
     let item = Arc::new(Field::new("item", item, nullable));
     let count = i32::try_from(member.count).unwrap_or(i32::MAX);
     Field::new(name, DataType::FixedSizeList(item, count), false)
+}
+
+fn is_nullable(kind: &Kind) -> bool {
+    match kind {
+        Kind::Pointer(reference) => reference.nullable,
+        Kind::Choice(choice) => choice.is_optional(),
+        _ => false,
+    }
+}
+
+/// The name of an alternative's column.
+fn alternative_name(index: usize, name: &str) -> String {
+    format!("{index}: {name}")
+}
+
+/// An optional is its nullable value; a variant a struct of its alternatives' nullable values, and
+/// before them the number of the one that it has.
+fn choice_type(choice: &Choice) -> DataType {
+    if choice.is_optional() {
+        return value_type(&choice.alternatives[1].members);
+    }
+    let mut fields = vec![Field::new("which", DataType::UInt8, false)];
+    for (index, of) in choice.alternatives.iter().enumerate() {
+        fields.push(Field::new(alternative_name(index, &of.name), value_type(&of.members), true));
+    }
+    DataType::Struct(fields.into())
+}
+
+/// The type of a value that may be absent. One that can itself be null, or has no members, is in a
+/// struct, to tell the two apart.
+fn value_type(members: &[Member]) -> DataType {
+    match value_shape(members) {
+        (_, Some(only)) => field("item", &only, members).data_type().clone(),
+        (shapes, None) => field("item", &Shape::Struct(shapes.fields), members).data_type().clone(),
+    }
+}
+
+/// The shapes of a value that may be absent, and the one that it is, if it is not a struct.
+fn value_shape(members: &[Member]) -> (Shapes, Option<Shape>) {
+    let shapes = Shapes::new(members, &[]);
+    let nullable = |index: &usize| members.get(*index).is_some_and(|of| is_nullable(&of.kind));
+    let only = match shapes.only() {
+        Some(Shape::Leaf(index)) if nullable(index) => None,
+        only => only.cloned(),
+    };
+    (shapes, only)
 }
 
 /// Whether a member is an array of `char`: text without the zeros at its end.
@@ -192,7 +238,8 @@ fn data_type(kind: &Kind) -> DataType {
         Kind::Float { bytes: 4 } => DataType::Float32,
         Kind::Float { .. } => DataType::Float64,
         Kind::Pointer(_) => DataType::UInt32,
-        Kind::String => DataType::Binary,
+        Kind::String | Kind::View => DataType::Binary,
+        Kind::Choice(choice) => choice_type(choice),
         Kind::Vector(element) => DataType::List(Arc::new(item(&element.members))),
     }
 }

@@ -2,14 +2,15 @@
 //! Batches → messages: restores the order of messages and ids, and writes the messages.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
+use arrow_array::types::{UInt8Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
 use super::shape::{Shape, Shapes};
-use super::{CLASS_KEY, GraphError, ID, MESSAGE, is_text, numbers, schema};
-use crate::layout::{Kind, Layout, LayoutError, Member};
+use super::{CLASS_KEY, GraphError, ID, MESSAGE, is_text, numbers, schema, value_shape};
+use crate::layout::{Alternative, Choice, Kind, Layout, LayoutError, Member};
 use crate::wire::{Graph, Object, Value};
 
 /// Writes the messages in batches of any classes, in any order of rows; by their numbers.
@@ -162,8 +163,34 @@ fn leaf(column: &ArrayRef, member: &Member, row: usize) -> Result<Vec<Value>, &'
     (0..list.len()).map(|index| value(&list, &member.kind, index)).collect()
 }
 
-fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static str> {
+fn choice(array: &ArrayRef, choice: &Choice, row: usize) -> Result<Value, &'static str> {
+    if choice.is_optional() {
+        return match array.is_null(row) {
+            true => Ok(Value::Choice(0, Vec::new())),
+            false => Ok(Value::Choice(1, alternative(array, &choice.alternatives[1], row)?)),
+        };
+    }
     if array.is_null(row) {
+        return Err("has a null that is no reference");
+    }
+    let columns = array.as_struct().columns();
+    let which = columns[0].as_primitive::<UInt8Type>().value(row);
+    let of = choice.alternatives.get(usize::from(which));
+    let of = of.ok_or("has an alternative that does not exist")?;
+    Ok(Value::Choice(which, alternative(&columns[usize::from(which) + 1], of, row)?))
+}
+
+fn alternative(array: &ArrayRef, of: &Alternative, row: usize) -> Values {
+    let (mut shapes, only) = value_shape(&of.members);
+    if let Some(only) = only {
+        shapes.fields = vec![(String::new(), only)];
+        return values(&[Arc::clone(array)], &of.members, &shapes, row);
+    }
+    values(array.as_struct().columns(), &of.members, &shapes, row)
+}
+
+fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static str> {
+    if array.is_null(row) && !matches!(kind, Kind::Choice(_)) {
         return match kind {
             Kind::Pointer(_) => Ok(Value::Reference(None)),
             _ => Err("has a null that is no reference"),
@@ -171,7 +198,7 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
     }
     Ok(match kind {
         Kind::Pointer(_) => Value::Reference(Some(array.as_primitive::<UInt32Type>().value(row))),
-        Kind::String => Value::String(array.as_binary::<i32>().value(row).to_vec()),
+        Kind::String | Kind::View => Value::String(array.as_binary::<i32>().value(row).to_vec()),
         Kind::Vector(element) => {
             let list = array.as_list::<i32>().value(row);
             let shapes = Shapes::new(&element.members, &[]);
@@ -183,6 +210,7 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
                 (0..list.len()).map(|index| values(&columns, &element.members, &shapes, index));
             Value::Vector(rows.collect::<Result<_, _>>()?)
         }
+        Kind::Choice(of) => choice(array, of, row)?,
         Kind::Integer(_) | Kind::Bits(_) | Kind::Float { .. } => {
             Value::Number(numbers::value(array, kind, row)?)
         }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::tables::number;
-use crate::layout::{Integer, Kind, Layout, Member, Reference, wire_bytes_min};
+use crate::layout::{Choice, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
 /// Writes `struct Classes`, with which `fast::State` makes the objects of each class.
 pub fn classes(text: &mut String, layout: &Layout) {
@@ -79,16 +79,41 @@ impl Code<'_> {
                     self.depth -= 1;
                     self.line("})) return false;");
                 }
-                _ => {
+                Kind::Choice(choice) => self.choice(choice, first.offset, out),
+                kind => {
                     let word = self.layout.target.pointer_bytes;
+                    let text = if *kind == Kind::View { "view" } else { "string" };
                     self.line(&format!(
-                        "if (!s.string<{word}>({out} + {})) return false;",
+                        "if (!s.{text}<{word}>({out} + {})) return false;",
                         first.offset
                     ));
                 }
             }
             members = &members[1..];
         }
+    }
+
+    /// The byte with the number of the alternative, then its members.
+    fn choice(&mut self, choice: &Choice, offset: u32, out: &str) {
+        let inner = format!("c{}", self.depth);
+        self.line("if (s.left() < 1) return false;");
+        self.line("{");
+        self.depth += 1;
+        self.line(&format!("std::uint8_t *const {inner} = {out} + {offset};"));
+        self.line(&format!("{inner}[{}] = *s.in;", choice.tag_offset));
+        self.line("switch (*s.in++) {");
+        for (index, alternative) in choice.alternatives.iter().enumerate() {
+            self.line(&format!("case {index}: {{"));
+            self.depth += 1;
+            self.members(&alternative.members, &inner);
+            self.line("break;");
+            self.depth -= 1;
+            self.line("}");
+        }
+        self.line("default: return false;");
+        self.line("}");
+        self.depth -= 1;
+        self.line("}");
     }
 
     /// Members of known width: one check, then each at its offset.
@@ -178,7 +203,8 @@ impl Code<'_> {
                 ));
             }
             Kind::Pointer(reference) => self.pointer(reference, &from, &to),
-            Kind::Float { .. } | Kind::String | Kind::Vector(_) => {}
+            // Not of known width.
+            Kind::Float { .. } | Kind::String | Kind::View | Kind::Choice(_) | Kind::Vector(_) => {}
         }
         if many {
             self.depth -= 1;

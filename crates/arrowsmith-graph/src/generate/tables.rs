@@ -133,6 +133,23 @@ impl Tables<'_> {
                     reference = format!("&{}", self.reference(to));
                 }
                 Kind::String => row.kind = "string",
+                Kind::View => row.kind = "view",
+                Kind::Choice(of) => {
+                    row.kind = "choice";
+                    row.bytes = 0;
+                    let count = i64::try_from(of.alternatives.len()).unwrap_or(0);
+                    row.place = Some([i64::from(of.tag_offset), count]);
+                    let mut rows = String::new();
+                    for alternative in &of.alternatives {
+                        let inner = self.members(&alternative.members);
+                        let list = &alternative.members;
+                        let least = wire_bytes_min(list);
+                        let _ = writeln!(rows, "    {{0, 1, {least}, {}, {inner}}},", list.len());
+                    }
+                    let name = self.name("alternatives");
+                    let _ = write!(self.text, "constexpr Element {name}[] = {{\n{rows}}};\n");
+                    element = name;
+                }
                 Kind::Vector(of) => {
                     row.kind = "vector";
                     let inner = self.members(&of.members);
@@ -148,7 +165,7 @@ impl Tables<'_> {
                     element = format!("&{name}");
                 }
             }
-            let [low, high] = row.range.unwrap_or([0, 0]);
+            let [low, high] = row.place.or(row.range).unwrap_or([0, 0]);
             let _ = writeln!(
                 rows,
                 "    {{Kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {reference}, {element}}},  // {}",
@@ -179,6 +196,8 @@ struct Row {
     wire_bytes: u32,
     signed: bool,
     range: Option<[i64; 2]>,
+    /// Of a choice: the byte with its alternative, and their number.
+    place: Option<[i64; 2]>,
     bit_offset: u32,
     bit_size: u32,
 }

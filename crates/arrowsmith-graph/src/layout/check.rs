@@ -3,8 +3,8 @@
 //! nowhere else.
 
 use super::{
-    CLASSES_MAX, Class, DEPTH_MAX, Element, FORMAT, Kind, Layout, LayoutError, MEMBERS_MAX, Member,
-    OBJECT_BYTES_MAX, Reference, wire_bytes_min,
+    CLASSES_MAX, Choice, Class, DEPTH_MAX, Element, FORMAT, Kind, Layout, LayoutError, MEMBERS_MAX,
+    Member, OBJECT_BYTES_MAX, Reference, wire_bytes_min,
 };
 
 /// Maximum bytes of an object on the wire, without the content of its strings and vectors.
@@ -83,7 +83,7 @@ impl Layout {
         for member in members {
             let path = format!("{path}::{}", member.name);
             let bad = |message: &str| LayoutError::new(path.as_str(), message);
-            let single = matches!(member.kind, Kind::Bits(_) | Kind::String | Kind::Vector(_));
+            let single = matches!(member.kind, Kind::Bits(_)) || member.kind.is_variable();
             if member.count == 0 || (single && member.count != 1) {
                 return Err(bad("has a count that cannot be"));
             }
@@ -146,13 +146,31 @@ impl Layout {
                 }
                 Ok(())
             }
-            Kind::Float { bytes: 4 | 8 } | Kind::String => Ok(()),
+            Kind::Float { bytes: 4 | 8 } | Kind::String | Kind::View => Ok(()),
+            Kind::Choice(choice) => self.choice(path, choice, depth),
             Kind::Float { bytes } => {
                 Err(LayoutError::new(path, format!("is a float of {bytes} bytes")))
             }
             Kind::Pointer(reference) => self.reference(path, reference),
             Kind::Vector(element) => self.element(path, element, depth),
         }
+    }
+
+    fn choice(&self, path: &str, choice: &Choice, depth: usize) -> Result {
+        let bad = |message: &str| Err(LayoutError::new(path, message));
+        if !(1..=255).contains(&choice.alternatives.len()) {
+            return bad("has more alternatives than a byte can number, or none");
+        }
+        if choice.bytes == 0 || choice.tag_offset >= choice.bytes {
+            return bad("has the number of its alternative outside of it");
+        }
+        let tag = u64::from(choice.tag_offset) * 8;
+        for alternative in &choice.alternatives {
+            let path = format!("{path}<{}>", alternative.name);
+            let taken = vec![(tag, tag + 8)];
+            self.members(&path, &alternative.members, choice.bytes, taken, depth + 1)?;
+        }
+        Ok(())
     }
 
     fn element(&self, path: &str, element: &Element, depth: usize) -> Result {

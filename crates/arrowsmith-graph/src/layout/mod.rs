@@ -150,9 +150,46 @@ pub enum Kind {
     Pointer(Reference),
     /// A `std::string`; sent as its length in bytes (4 bytes), then its bytes.
     String,
+    /// A `std::string_view`; sent as a string.
+    View,
+    /// A `std::optional` or `std::variant`; sent as the number of the alternative (1 byte), then
+    /// its members.
+    Choice(Choice),
     /// A `std::vector`; sent as the number of its elements (4 bytes), then the elements.
     Vector(Box<Element>),
 }
+
+/// One of several alternatives, all at the same place in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// Size in memory.
+    pub bytes: u32,
+    /// The byte of it that holds the number of the alternative.
+    pub tag_offset: u32,
+    /// The alternatives; those of an optional are none, without members, and some.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// An alternative of a [`Choice`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Alternative {
+    /// Its type, as C++ spells it.
+    pub name: String,
+    /// The members that are sent of it, at offsets from the place of the choice.
+    pub members: Vec<Member>,
+}
+
+impl Choice {
+    /// Whether it is an optional: nothing, or a value.
+    pub fn is_optional(&self) -> bool {
+        matches!(self.alternatives.as_slice(), [none, _] if none.name == OPTIONAL_NONE)
+    }
+}
+
+/// The name of an optional's first alternative, which no type has.
+pub const OPTIONAL_NONE: &str = "(none)";
 
 /// An integer in memory and on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -270,6 +307,8 @@ impl Kind {
             Self::Pointer(_) => Some(pointer_bytes),
             Self::String => Some(if pointer_bytes == 8 { 32 } else { 24 }),
             Self::Vector(_) => Some(3 * pointer_bytes),
+            Self::View => Some(2 * pointer_bytes),
+            Self::Choice(choice) => Some(choice.bytes),
         }
     }
 
@@ -281,13 +320,14 @@ impl Kind {
                 *wire_bytes
             }
             Self::Float { bytes } => *bytes,
-            Self::Pointer(_) | Self::String | Self::Vector(_) => 4,
+            Self::Pointer(_) | Self::String | Self::View | Self::Vector(_) => 4,
+            Self::Choice(_) => 1,
         }
     }
 
     /// Whether its width on the wire depends on its value.
     pub const fn is_variable(&self) -> bool {
-        matches!(self, Self::String | Self::Vector(_))
+        matches!(self, Self::String | Self::View | Self::Vector(_) | Self::Choice(_))
     }
 }
 
@@ -381,6 +421,10 @@ fn deepest_align(member: &Member) -> u32 {
             let inner = element.members.iter().map(deepest_align);
             inner.max().unwrap_or(1).max(element.align)
         }
+        Kind::Choice(choice) => {
+            let members = choice.alternatives.iter().flat_map(|of| &of.members);
+            members.map(deepest_align).max().unwrap_or(1)
+        }
         _ => 1,
     }
 }
@@ -412,12 +456,20 @@ fn write_members(text: &mut String, members: &[Member], depth: usize) {
             }
             Kind::Float { bytes } => text.push_str(&format!("float{}", bytes * 8)),
             Kind::Pointer(reference) => write_reference(text, reference),
-            Kind::String => text.push_str("string"),
+            Kind::String | Kind::View => text.push_str("string"),
+            Kind::Choice(_) => text.push_str("choice"),
             Kind::Vector(_) => text.push_str("vector"),
         }
         text.push('\n');
-        if let Kind::Vector(element) = &member.kind {
-            write_members(text, &element.members, depth + 1);
+        match &member.kind {
+            Kind::Vector(element) => write_members(text, &element.members, depth + 1),
+            Kind::Choice(choice) => {
+                for alternative in &choice.alternatives {
+                    text.push_str(&format!("{}or {}\n", " ".repeat(depth), alternative.name));
+                    write_members(text, &alternative.members, depth + 1);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -64,8 +64,15 @@ fn members(
         };
         let place = format!("{}{bit}", member.offset);
         writeln!(f, "  {:>6}  {}{name}: {what}", place, "  ".repeat(depth))?;
-        if let Kind::Vector(element) = &member.kind {
-            members(f, layout, &element.members, depth + 1)?;
+        match &member.kind {
+            Kind::Vector(element) => members(f, layout, &element.members, depth + 1)?,
+            Kind::Choice(choice) => {
+                for (index, of) in choice.alternatives.iter().enumerate() {
+                    writeln!(f, "  {:>6}  {}{index}: {}", "", "  ".repeat(depth + 1), of.name)?;
+                    members(f, layout, &of.members, depth + 2)?;
+                }
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -96,6 +103,8 @@ fn describe(layout: &Layout, kind: &Kind) -> String {
         Kind::Float { bytes } => format!("float{}", bytes * 8),
         Kind::Pointer(to) => format!("pointer to {}", reference(layout, to)),
         Kind::String => "string".into(),
+        Kind::View => "view of a string".into(),
+        Kind::Choice(choice) => format!("one of {}", choice.alternatives.len()),
         Kind::Vector(element) => format!("vector, {} bytes an element", element.size),
     }
 }

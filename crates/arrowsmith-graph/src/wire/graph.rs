@@ -4,7 +4,7 @@
 
 use super::walk::{Options, Sink, Tables, extend, within};
 use super::{HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
-use crate::layout::{Kind, Layout, LayoutError, Member};
+use crate::layout::{Choice, Kind, Layout, LayoutError, Member};
 
 /// The objects of a message; the first is the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,6 +33,8 @@ pub enum Value {
     String(Vec<u8>),
     /// A vector's elements, each as the members of an object.
     Vector(Vec<Vec<Vec<Value>>>),
+    /// The alternative of a choice, and its members.
+    Choice(u8, Vec<Vec<Value>>),
 }
 
 impl Graph {
@@ -145,7 +147,7 @@ fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static
         (Kind::Pointer(_), Value::Reference(id)) => {
             out.extend(id.unwrap_or(NULL_ID).to_le_bytes());
         }
-        (Kind::String, Value::String(bytes)) => {
+        (Kind::String | Kind::View, Value::String(bytes)) => {
             out.extend(length(bytes.len())?.to_le_bytes());
             out.extend(bytes);
         }
@@ -154,6 +156,13 @@ fn put_one(out: &mut Vec<u8>, kind: &Kind, value: &Value) -> Result<(), &'static
             for values in elements {
                 put(out, &element.members, values).map_err(|(_, why)| why)?;
             }
+        }
+        (Kind::Choice(choice), Value::Choice(which, values)) => {
+            let Some(alternative) = choice.alternatives.get(usize::from(*which)) else {
+                return Err("is an alternative that does not exist");
+            };
+            out.push(*which);
+            put(out, &alternative.members, values).map_err(|(_, why)| why)?;
         }
         _ => return Err("is of another kind"),
     }
@@ -183,6 +192,7 @@ impl Sink for NullSink {
     fn pointer(&mut self, _: usize, _: u64, _: Option<(u32, u64)>) {}
     fn string(&mut self, _: usize, _: u64, _: &[u8], _: Option<u64>) {}
     fn vector(&mut self, _: usize, _: u64, _: u32, _: u64, _: u64) {}
+    fn choice(&mut self, _: usize, _: u64, _: &Choice, _: u8) {}
 }
 
 struct GraphBuilder<'a> {
@@ -198,6 +208,8 @@ struct Open {
     elements: Vec<Vec<Vec<Value>>>,
     values_left: usize,
     per_element: usize,
+    /// The alternative, if it is a choice.
+    alternative: Option<u8>,
 }
 
 impl GraphBuilder<'_> {
@@ -224,8 +236,14 @@ impl GraphBuilder<'_> {
         let Some(object) = self.graph.objects.last() else { return &[] };
         let mut members = &self.layout.classes[object.type_id as usize].members;
         for open in &self.open {
-            if let Some(Kind::Vector(element)) = members.get(open.member).map(|m| &m.kind) {
-                members = &element.members;
+            match (members.get(open.member).map(|m| &m.kind), open.alternative) {
+                (Some(Kind::Vector(element)), _) => members = &element.members,
+                (Some(Kind::Choice(choice)), Some(which)) => {
+                    if let Some(of) = choice.alternatives.get(usize::from(which)) {
+                        members = &of.members;
+                    }
+                }
+                _ => {}
             }
         }
         members
@@ -259,7 +277,28 @@ impl Sink for GraphBuilder<'_> {
             }
             _ => (0, 0),
         };
-        self.open.push(Open { member, members, elements: Vec::new(), values_left: 0, per_element });
+        let elements = Vec::new();
+        let open =
+            Open { member, members, elements, values_left: 0, per_element, alternative: None };
+        self.open.push(open);
+    }
+
+    fn choice(&mut self, member: usize, _place: u64, choice: &Choice, alternative: u8) {
+        let of = choice.alternatives.get(usize::from(alternative));
+        let members = of.map_or(0, |of| of.members.len());
+        // Bounded: by the members of the layout.
+        let elements = vec![vec![Vec::new(); members]];
+        let alternative = Some(alternative);
+        let values_left = usize::MAX;
+        let open = Open { member, members, elements, values_left, per_element: 0, alternative };
+        self.open.push(open);
+    }
+
+    fn choice_end(&mut self) {
+        if let Some(mut open) = self.open.pop() {
+            let values = open.elements.pop().unwrap_or_default();
+            self.push(open.member, Value::Choice(open.alternative.unwrap_or(0), values));
+        }
     }
 
     fn vector_end(&mut self) {

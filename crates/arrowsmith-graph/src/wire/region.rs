@@ -6,7 +6,7 @@
 
 use super::walk::{Options, Sink, Tables};
 use super::{Code, WireError};
-use crate::layout::{Bits, Kind, Layout};
+use crate::layout::{Bits, Choice, Kind, Layout};
 
 /// Reads messages of one layout into regions.
 #[derive(Debug)]
@@ -141,6 +141,18 @@ impl Sink for Region<'_> {
         }
         self.store_word(place, self.address + to);
         self.store_word(place + word, length);
+    }
+
+    fn view(&mut self, _member: usize, place: u64, bytes: &[u8], content: Option<u64>) {
+        if let Some(to) = content {
+            self.at(to, bytes.len()).copy_from_slice(bytes);
+            self.store_word(place, bytes.len() as u64);
+            self.store_word(place + self.word as u64, self.address + to);
+        }
+    }
+
+    fn choice(&mut self, _member: usize, place: u64, choice: &Choice, alternative: u8) {
+        self.store(place + u64::from(choice.tag_offset), 1, u64::from(alternative));
     }
 
     fn vector(&mut self, _member: usize, place: u64, length: u32, content: u64, bytes: u64) {

@@ -7,7 +7,7 @@
 //! most as long as the message.
 
 use super::{Code, HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
-use crate::layout::{Kind, Layout, Member, Reference, wire_bytes_min};
+use crate::layout::{Choice, Kind, Layout, Member, Reference, wire_bytes_min};
 
 type Result<T> = std::result::Result<T, WireError>;
 
@@ -40,6 +40,14 @@ pub trait Sink {
     fn string(&mut self, member: usize, place: u64, bytes: &[u8], content: Option<u64>);
     /// A vector begins; its elements begin at `content`.
     fn vector(&mut self, member: usize, place: u64, length: u32, content: u64, bytes: u64);
+    /// A view of a string; its bytes go to `content`.
+    fn view(&mut self, member: usize, place: u64, bytes: &[u8], content: Option<u64>) {
+        self.string(member, place, bytes, content);
+    }
+    /// A choice begins: its alternative, whose members follow.
+    fn choice(&mut self, member: usize, place: u64, choice: &Choice, alternative: u8);
+    /// The innermost open choice has ended.
+    fn choice_end(&mut self) {}
     /// The innermost open vector has ended.
     fn vector_end(&mut self) {}
 }
@@ -237,6 +245,18 @@ impl<S: Sink> Walk<'_, S> {
             Kind::Float { .. } => self.number(index, kind, place, false, None),
             Kind::Pointer(reference) => self.pointer(index, reference, place),
             Kind::String => self.string(index, place),
+            Kind::View => self.view(index, place),
+            Kind::Choice(choice) => {
+                let [which] = self.peek()?;
+                let Some(alternative) = choice.alternatives.get(usize::from(which)) else {
+                    return self.fail(Code::ValueOutOfRange);
+                };
+                self.at += 1;
+                self.sink.choice(index, place, choice, which);
+                self.members(&alternative.members, place)?;
+                self.sink.choice_end();
+                Ok(())
+            }
             Kind::Vector(element) => {
                 let length = self.peek_u32()?;
                 let least = u64::from(wire_bytes_min(&element.members));
@@ -312,6 +332,19 @@ impl<S: Sink> Walk<'_, S> {
         // The rest of the message fits a `usize`.
         let end = begin + usize::try_from(length).unwrap_or(0);
         self.sink.string(index, place, &self.message[begin..end], content);
+        self.at = end;
+        Ok(())
+    }
+
+    fn view(&mut self, index: usize, place: u64) -> Result<()> {
+        let length = u64::from(self.peek_u32()?);
+        if length > self.left() - 4 {
+            return self.fail(Code::LengthOutOfRange);
+        }
+        let content = if length > 0 { Some(self.take(length, 1)?) } else { None };
+        let begin = self.at + 4;
+        let end = begin + usize::try_from(length).unwrap_or(0);
+        self.sink.view(index, place, &self.message[begin..end], content);
         self.at = end;
         Ok(())
     }

@@ -27,6 +27,7 @@ impl Folder {
             .args(["-g", "-std=c++17", "-w", "-c", "-o"])
             .arg(&object)
             .args(flags)
+            .args((compiler == "clang++").then_some("-fstandalone-debug"))
             .arg(&source)
             .status()
             .expect("the compiler is there");

@@ -13,4 +13,5 @@ mod columns;
 mod compile;
 mod layout;
 mod programs;
+mod types;
 mod wire;

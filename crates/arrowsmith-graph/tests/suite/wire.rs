@@ -168,7 +168,7 @@ fn fill(members: &[Member], types: &[u32], random: &mut SplitMix64) -> Vec<Vec<V
     };
     let value = |kind: &Kind, random: &mut SplitMix64| match kind {
         Kind::Pointer(reference) => pointer(reference, random),
-        Kind::String => {
+        Kind::String | Kind::View => {
             let length = random.index(40);
             Value::String((0..length).map(|_| random.next_u64().to_le_bytes()[0]).collect())
         }
@@ -179,6 +179,11 @@ fn fill(members: &[Member], types: &[u32], random: &mut SplitMix64) -> Vec<Vec<V
         Kind::Float { bytes } => Value::Number(random.next_u64() & (u64::MAX >> (64 - 8 * bytes))),
         Kind::Integer(of) => number(of.range, of.wire_bytes * 8, of.signed, random),
         Kind::Bits(of) => number(of.values(), of.wire_bytes * 8, of.signed, random),
+        Kind::Choice(of) => {
+            let which = random.index(of.alternatives.len());
+            let members = fill(&of.alternatives[which].members, types, random);
+            Value::Choice(u8::try_from(which).unwrap(), members)
+        }
     };
     let values = |member: &Member, random: &mut SplitMix64| {
         (0..member.count).map(|_| value(&member.kind, random)).collect()

@@ -457,7 +457,7 @@ fn place_read(out: &mut String, piece: &Piece, read: &Read, w: &Widths, sets: &[
             }
         }
         // The plan refuses such layouts.
-        Kind::String | Kind::Vector(_) => {}
+        Kind::String | Kind::View | Kind::Choice(_) | Kind::Vector(_) => {}
     }
 }
 

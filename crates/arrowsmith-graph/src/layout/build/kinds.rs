@@ -9,7 +9,9 @@ use gimli::constants as dw;
 use super::super::annotate::MemberNote;
 use super::super::classes::{NESTING_MAX, qualified, strip};
 use super::super::dwarf::Entry;
-use super::super::{Bits, Element, Integer, Kind, Meaning, Reference};
+use super::super::{
+    Alternative, Bits, Choice, Element, Integer, Kind, Meaning, Member, OPTIONAL_NONE, Reference,
+};
 use super::{Builder, Parts, Place, Result, add, narrow, unique_names};
 
 impl Builder<'_> {
@@ -145,8 +147,38 @@ impl Builder<'_> {
         }
         if is("std::unique_ptr<") {
             size_is(pointer_bytes)?;
+            if self.element_of_array(ty) {
+                let message = format!("is a {class}, whose length is unknown; use a std::vector");
+                return Err(place.error("", message));
+            }
             let pointee = self.argument(ty, class, place)?;
             return self.pointer(Some(pointee), place).map(Some);
+        }
+        if is("std::shared_ptr<") {
+            // The pointer is the first word. A reader leaves the second one, the counter, null: the
+            // region owns the object.
+            size_is(2 * pointer_bytes)?;
+            let pointee = self.argument(ty, class, place)?;
+            return self.pointer(Some(pointee), place).map(Some);
+        }
+        if is("std::basic_string_view<char, ") || class == "std::string_view" {
+            size_is(2 * pointer_bytes)?;
+            return Ok(Some(Kind::View));
+        }
+        if is("std::optional<") || is("std::variant<") {
+            return self.choice(class, ty, place).map(Some);
+        }
+        let reason = match class.split('<').next().unwrap_or_default() {
+            "std::weak_ptr" => "owns nothing",
+            "std::filesystem::path" | "std::filesystem::__cxx11::path" => "keeps its parsed parts",
+            "std::unordered_map" | "std::unordered_set" => "depends on the program's hash function",
+            "std::map" | "std::set" | "std::multimap" | "std::multiset" | "std::deque"
+            | "std::__cxx11::list" => "has nodes; a std::vector of the same elements can be sent",
+            _ => "",
+        };
+        if !reason.is_empty() {
+            let message = format!("is a {class}, which {reason}; make it transient");
+            return Err(place.error("", message));
         }
         if is("std::vector<bool") {
             let message = "is a vector<bool>, whose elements are no objects";
@@ -168,11 +200,73 @@ impl Builder<'_> {
             "chrono::",
             "__atomic_",
             "_Base_bitset<",
+            "monostate",
         ];
         if plain.iter().any(|name| class["std::".len()..].starts_with(name)) {
             return Ok(None);
         }
         Err(place.error("", format!("is a {class}, which cannot be sent; make it transient")))
+    }
+
+    fn element_of_array(&self, ty: usize) -> bool {
+        let mut arguments = self.arguments(ty);
+        let first = arguments.next().and_then(|ty| strip(self.debug, ty));
+        first.is_some_and(|ty| self.debug.entries[ty].tag == dw::DW_TAG_array_type)
+    }
+
+    /// The template arguments of a class that are types; those of a pack are among them.
+    fn arguments(&self, ty: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let children = self.debug.entries[ty].children.iter();
+        children
+            .map(|&child| &self.debug.entries[child])
+            .filter(|child| child.tag == dw::DW_TAG_template_type_parameter)
+            .filter_map(|child| child.ty)
+    }
+
+    /// An optional or a variant of libstdc++: the alternatives at its start, then the byte that
+    /// says which.
+    fn choice(&mut self, class: &str, ty: usize, place: &Place) -> Result<Kind> {
+        let bytes = narrow(&place.class, self.debug.entries[ty].byte_size.unwrap_or(0))?;
+        let types: Vec<usize> = self.arguments(ty).collect();
+        let mut alternatives = Vec::new();
+        let (mut end, mut align) = (0, 1);
+        if class.starts_with("std::optional<") {
+            alternatives.push(Alternative { name: OPTIONAL_NONE.into(), members: Vec::new() });
+        }
+        for ty in types {
+            let Some(ty) = strip(self.debug, ty) else {
+                return Err(place.error("", format!("is a {class} of an unknown type")));
+            };
+            let (members, size) = self.by_value(ty, place)?;
+            end = end.max(size);
+            align = align.max(alignment(self.natural_align(ty, place.depth), size));
+            alternatives.push(Alternative { name: qualified(self.debug, ty), members });
+        }
+        end = end.next_multiple_of(align);
+        if alternatives.len() > 255 || end >= u64::from(bytes) {
+            return Err(place.error("", format!("is a {class} of an unknown form")));
+        }
+        Ok(Kind::Choice(Choice { bytes, tag_offset: narrow(&place.class, end)?, alternatives }))
+    }
+
+    /// The members of a type by value, at offsets from its start, and its size.
+    fn by_value(&mut self, ty: usize, place: &Place) -> Result<(Vec<Member>, u64)> {
+        let inner = Place { offset: 0, depth: place.depth + 1, ..place.clone() };
+        let size =
+            self.debug.entries[ty].byte_size.unwrap_or(self.debug.target.pointer_bytes.into());
+        if qualified(self.debug, ty) == "std::monostate" {
+            return Ok((Vec::new(), size));
+        }
+        let mut parts = Parts { align: 1, ..Parts::default() };
+        self.value(ty, &MemberNote::default(), &inner, false, &mut parts)?;
+        if !parts.vptrs.is_empty() {
+            return Err(inner.error("", "is an object with virtual functions held by value"));
+        }
+        for member in &mut parts.members {
+            let name = member.name.strip_prefix(&inner.prefix).unwrap_or(&member.name);
+            member.name = name.trim_start_matches('.').to_owned();
+        }
+        Ok((unique_names(parts.members), size))
     }
 
     /// The first template argument of a class.

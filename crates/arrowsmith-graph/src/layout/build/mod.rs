@@ -316,6 +316,11 @@ impl<'a> Builder<'a> {
         for transient in self.class_note(name)?.transient {
             parts.transient.entry(format!("{}{transient}", place.prefix)).or_insert(false);
         }
+        // Its only member finds the counter that shared pointers to this object share.
+        if name.starts_with("std::enable_shared_from_this<") {
+            parts.align = parts.align.max(u64::from(self.debug.target.pointer_bytes));
+            return Ok(());
+        }
         for base in self.classes.bases(name)? {
             let inner = Place {
                 offset: place.offset.saturating_add(base.offset),
@@ -428,7 +433,7 @@ impl<'a> Builder<'a> {
             dw::DW_TAG_class_type | dw::DW_TAG_structure_type => {
                 let class = qualified(self.debug, ty);
                 if let Some(kind) = self.library(&class, ty, place)? {
-                    parts.align = parts.align.max(u64::from(self.debug.target.pointer_bytes));
+                    parts.align = parts.align.max(self.natural_align(ty, place.depth));
                     return add(parts, place, 1, annotated(kind, note, place)?);
                 }
                 if *note != MemberNote::default() {

@@ -47,6 +47,11 @@ impl Builder<'_> {
             match &mut member.kind {
                 Kind::Pointer(reference) => self.targets(&path, reference, order)?,
                 Kind::Vector(element) => self.resolve(&path, &mut element.members, order)?,
+                Kind::Choice(choice) => {
+                    for alternative in &mut choice.alternatives {
+                        self.resolve(&path, &mut alternative.members, order)?;
+                    }
+                }
                 _ => {}
             }
         }

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Types of the standard library: a program that uses them all, its generated reader under
+//! sanitizers, the reader of this crate on the same messages, and Arrow.
+
+use std::path::Path;
+use std::process::Command;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrowsmith_graph::arrow::{Batches, messages};
+use arrowsmith_graph::generate;
+use arrowsmith_graph::layout::{Layout, Options, from_object};
+use arrowsmith_graph::wire::{self, Graph, Reader};
+
+use super::compile::Folder;
+
+/// Builds the program with a compiler, runs it, and returns its layout and messages with the code
+/// and position of each.
+fn run(compiler: &str, flags: &[&str]) -> (Layout, Vec<(Vec<u8>, u64, u64)>) {
+    let folder = Folder::new(&format!("types-{compiler}-{}", flags.len()));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/cpp");
+    let text = "#include \"types.hpp\"\nTypes types; Big big;\n";
+    let include = format!("-I{}", here.display());
+    let plain = flags.iter().copied().filter(|flag| !flag.contains("sanitize"));
+    let plain: Vec<&str> = plain.chain([include.as_str()]).collect();
+    let object = folder.compile_with(compiler, text, &plain);
+    let options = Options { root: "Types".into(), ..Options::default() };
+    let layout = from_object(&object, &options).unwrap().layout;
+    let options =
+        generate::Options { name: "wire_types".into(), includes: vec!["types.hpp".into()] };
+    for file in generate::cpp(&layout, &options).unwrap() {
+        std::fs::write(folder.0.join(file.name), file.text).unwrap();
+    }
+    let headers = here.join("../../../../../cpp/include");
+    let (program, cases) = (folder.0.join("run"), folder.0.join("cases"));
+    let built = Command::new(compiler)
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-warning-option", "-o"])
+        .arg(&program)
+        // What the compiler takes for uninitialized is the payload of an empty optional.
+        .arg("-Wno-maybe-uninitialized")
+        .args(flags)
+        .arg(&include)
+        .arg(format!("-I{}", headers.display()))
+        .arg(format!("-I{}", folder.0.display()))
+        .args([here.join("types.cpp"), folder.0.join("wire_types.cpp"), folder.0.join("t.o")])
+        .status()
+        .unwrap();
+    assert!(built.success());
+    assert!(Command::new(&program).arg(&cases).status().unwrap().success());
+    let bytes = std::fs::read(cases).unwrap();
+    let mut rest = bytes.as_slice();
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let mut word = || {
+            let (word, behind) = rest.split_first_chunk().unwrap();
+            rest = behind;
+            u64::from_le_bytes(*word)
+        };
+        let (length, code, position) = (word(), word(), word());
+        let (message, behind) = rest.split_at(usize::try_from(length).unwrap());
+        rest = behind;
+        found.push((message.to_vec(), code, position));
+    }
+    (layout, found)
+}
+
+fn compare(layout: &Layout, cases: &[(Vec<u8>, u64, u64)]) {
+    let mut reader = Reader::new(layout.clone(), &[]);
+    let options = wire::Options::default();
+    let mut accepted = 0;
+    for (message, code, position) in cases {
+        let read = reader.read(message, &mut vec![0; 8_192], 0x10000, options);
+        let ours = read.map_or_else(|e| (u64::from(e.code.number()), e.position), |_| (0, 0));
+        assert_eq!(ours, (*code, *position), "{message:?}");
+        if *code == 0 && accepted < 500 {
+            accepted += 1;
+            let graph = Graph::decode(layout, message, options).unwrap();
+            assert_eq!(graph.encode(layout, false).unwrap(), *message);
+            let mut batches = Batches::new(layout.clone());
+            batches.push(message, options).unwrap();
+            let batches = batches.finish().unwrap();
+            assert_eq!(messages(layout, &batches, false).unwrap(), [message.clone()]);
+        }
+    }
+    assert!(accepted > 100);
+}
+
+#[test]
+fn types_of_the_library_are_sent_and_attacked() {
+    let sanitized = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let (layout, cases) = run("g++", &sanitized);
+    compare(&layout, &cases);
+    // An optional is nullable, a variant a struct with the number of its alternative.
+    let mut batches = Batches::new(layout.clone());
+    for (message, code, _) in cases.iter().take(5) {
+        assert_eq!(*code, 0);
+        batches.push(message, wire::Options::default()).unwrap();
+    }
+    let batches = batches.finish().unwrap();
+    let types = layout.classes.iter().position(|class| class.name == "Types").unwrap();
+    let column = |name: &str| batches[types].column_by_name(name).unwrap();
+    assert_eq!(column("count").data_type(), &arrow_schema::DataType::Int32);
+    assert!(column("count").null_count() < 5);
+    let any = column("any").as_struct();
+    assert_eq!(any.column_names()[..2], ["which", "0: std::monostate"]);
+    assert!(column("tuple").as_struct().column_by_name("2").is_some());
+}
+
+#[test]
+fn types_of_the_library_are_sent_with_other_word_sizes_and_compilers() {
+    let strict = std::env::var("ARROWSMITH_STRICT").is_ok_and(|value| value == "1");
+    let m32 = ["-m32", "-O1", "-idirafter", "/usr/include/x86_64-linux-gnu"];
+    for (compiler, flags, part) in [("g++", &m32[..], "m32"), ("clang++", &["-O2"], "clang")] {
+        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/objects");
+        let there = Command::new(tool).args(["has", part]).status().is_ok_and(|s| s.success());
+        if !there {
+            assert!(!strict, "{part} is missing: cargo xtask setup objects");
+            eprintln!("without {part}: cargo xtask setup objects installs it");
+            continue;
+        }
+        let (layout, cases) = run(compiler, flags);
+        compare(&layout, &cases);
+    }
+}
+
+#[test]
+fn what_is_not_sent_of_the_library_is_refused_with_the_reason() {
+    let folder = Folder::new("refused-types");
+    let text = "#include <deque>\n#include <filesystem>\n#include <map>\n#include <memory>\n\
+                #include <set>\n#include <unordered_map>\n#include <variant>\n\
+                struct V { virtual ~V() {} int a; };\n\
+                struct T { std::weak_ptr<T> w; std::filesystem::path p; std::map<int, int> m;\n\
+                std::unordered_map<int, int> u; std::deque<int> d; std::unique_ptr<T[]> a;\n\
+                std::set<int> s; std::variant<int, V> v; };\nint f(T *t) { return sizeof *t; }\n";
+    let options = Options { root: "T".into(), ..Options::default() };
+    let error = from_object(&folder.compile(text, &[]), &options).unwrap_err().to_string();
+    for expected in [
+        "T::w: is a std::weak_ptr<T>, which owns nothing",
+        "T::p: is a std::filesystem::__cxx11::path, which keeps its parsed parts",
+        "T::m: is a std::map<",
+        "T::u: is a std::unordered_map<",
+        "which depends on the program's hash function",
+        "T::d: is a std::deque<",
+        "which has nodes; a std::vector of the same elements can be sent",
+        "T::a: is a std::unique_ptr<T [], ",
+        "T::s: is a std::set<",
+        "T::v: is an object with virtual functions held by value",
+    ] {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}
