@@ -97,7 +97,7 @@ fn columns_are_what_the_program_declares() {
     assert_eq!(boxes.column_by_name("tag").unwrap().as_binary::<i32>().value(0), b"first");
     assert_eq!(column("pairs").as_list::<i32>().value(1).len(), 3);
     assert_eq!(schema(class).fields(), batches[0].schema_ref().fields());
-    assert_eq!(messages(&layout, &batches, false).unwrap(), [message.clone()]);
+    assert_eq!(messages(&layout, &batches, false).unwrap(), std::slice::from_ref(&message));
     // Rows in another order, of slices: the same message.
     let parts = [batches[0].slice(1, 1), batches[0].slice(0, 1)];
     assert_eq!(messages(&layout, &parts, false).unwrap(), [message]);

@@ -79,7 +79,7 @@ fn compare(layout: &Layout, cases: &[(Vec<u8>, u64, u64)]) {
             let mut batches = Batches::new(layout.clone());
             batches.push(message, options).unwrap();
             let batches = batches.finish().unwrap();
-            assert_eq!(messages(layout, &batches, false).unwrap(), [message.clone()]);
+            assert_eq!(messages(layout, &batches, false).unwrap(), std::slice::from_ref(message));
         }
     }
     assert!(accepted > 100);
