@@ -15,10 +15,12 @@
 
 mod failure;
 mod object;
+mod prefix;
 mod tls;
 mod upload;
 mod url;
 
+pub use self::prefix::Prefix;
 pub use self::upload::{StoreFolder, create, output};
 pub use self::url::{expand_url, is_url};
 pub use object::{object, objects};
