@@ -27,7 +27,7 @@ mod statistics;
 mod thrift;
 mod writer;
 
-pub use options::{Choice, Codec, Encoding, Options, PageVersion};
+pub use options::{Choice, Codec, Encoding, Options, PageVersion, SortedBy};
 pub use pool::Workers;
 pub use schema::check;
 pub use writer::{ParquetWriter, Summary};

@@ -138,6 +138,17 @@ pub enum Choice {
     Plain,
 }
 
+/// A column that rows are sorted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SortedBy {
+    /// Its name.
+    pub column: String,
+    /// Whether the largest value is first.
+    pub descending: bool,
+    /// Whether nulls are before all values.
+    pub nulls_first: bool,
+}
+
 /// How a file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -180,6 +191,9 @@ pub struct Options {
     /// start of one: `user` is all that is below it. Values that are not in a chunk pass its filter
     /// one time in a hundred. Booleans have none.
     pub bloom_filters: Vec<String>,
+    /// The columns that the rows of every row group are sorted by, the most significant first, as
+    /// the footer states it for readers. It is not checked, and sorts nothing.
+    pub sorted_by: Vec<SortedBy>,
     /// The text in the footer that names the writing program.
     pub created_by: String,
 }
@@ -203,6 +217,7 @@ impl Default for Options {
             statistics: true,
             statistics_bytes: 64,
             bloom_filters: Vec::new(),
+            sorted_by: Vec::new(),
             created_by: concat!("arrowsmith version ", env!("CARGO_PKG_VERSION")).to_owned(),
         }
     }

@@ -12,11 +12,12 @@ use parquet::arrow::{ARROW_SCHEMA_META_KEY, encode_arrow_schema};
 use parquet::basic::ColumnOrder;
 use parquet::file::metadata::{
     FileMetaData, KeyValue, ParquetMetaDataBuilder, ParquetMetaDataWriter, RowGroupMetaData,
+    SortingColumn,
 };
 
 use crate::levels::leaf_bytes;
 use crate::number::signed;
-use crate::options::{Options, PageVersion};
+use crate::options::{Options, PageVersion, SortedBy};
 use crate::pool::{Group, Pool, Workers};
 use crate::schema::{Plan, failed};
 
@@ -233,6 +234,10 @@ impl<W: Write> ParquetWriter<W> {
         let mut metadata = RowGroupMetaData::builder(Arc::clone(&self.plan.descr))
             .set_num_rows(signed(group.rows))
             .set_file_offset(start.cast_signed());
+        let sorting = self.sorting();
+        if !sorting.is_empty() {
+            metadata = metadata.set_sorting_columns(Some(sorting));
+        }
         if let Ok(ordinal) = i16::try_from(self.written.len()) {
             metadata = metadata.set_ordinal(ordinal);
         }
@@ -268,6 +273,21 @@ impl<W: Write> ParquetWriter<W> {
         let metadata = metadata.set_total_byte_size(plain_bytes).build().map_err(failed)?;
         self.written.push(Written { metadata, column_indexes, offset_indexes });
         Ok(())
+    }
+
+    /// The order of the rows, as far as it is by flat columns.
+    fn sorting(&self) -> Vec<SortingColumn> {
+        let columns = self.plan.descr.columns();
+        let flat = |sorted: &SortedBy| {
+            let is_it = |parts: &[String]| parts == std::slice::from_ref(&sorted.column);
+            let at = columns.iter().position(|column| is_it(column.path().parts()))?;
+            Some(SortingColumn {
+                column_idx: i32::try_from(at).ok()?,
+                descending: sorted.descending,
+                nulls_first: sorted.nulls_first,
+            })
+        };
+        self.options.sorted_by.iter().map_while(flat).collect()
     }
 
     /// Writes the indexes of all chunks; returns the metadata with where they are.
