@@ -10,8 +10,9 @@ use arrowsmith::json::{GrowingReader, Step};
 use arrowsmith_core::redact::redacted;
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_sink::folder::FolderOptions;
-use arrowsmith_sink::parquet::{Choice, ParquetOptions};
-use arrowsmith_sink::target::{Format, Target};
+use arrowsmith_sink::parquet::{Choice, Codec, ParquetOptions};
+use arrowsmith_sink::sort::SortOptions;
+use arrowsmith_sink::target::{Format, Target, TextCompression};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -132,32 +133,61 @@ fn given_target(
     if given.fsync && path.to_str().is_some_and(arrowsmith::store::is_url) {
         return Err(config(py, "fsync is for files and folders only".to_owned()));
     }
-    let is_folder = given.is_folder || Target::is_folder(&path);
+    if given.has_sort_memory && given.sort.keys.is_empty() {
+        return Err(config(py, "sort_memory needs sort_by".to_owned()));
+    }
+    let is_folder = given.is_folder || given.is_delta || Target::is_folder(&path);
     let format = match format.or_else(|| Format::by_extension(&path)) {
         Some(format) => format,
         None if is_folder => Format::Parquet(ParquetOptions::default()),
         None => return Err(config(py, unknown(&path))),
     };
     let format = match format {
-        Format::Parquet(_) => Format::Parquet(given.parquet),
-        _ if given.is_parquet => {
-            let message = "codec, encodings, bloom_filters, row_group_rows and row_group_bytes \
-                           are for Parquet";
+        Format::Parquet(_) => Format::Parquet(given.parquet.clone()),
+        _ if given.is_parquet || given.is_delta => {
+            let message = "encodings, bloom_filters, row_group_rows, row_group_bytes and table are \
+                           for Parquet";
             return Err(config(py, message.to_owned()));
         }
-        format => format,
+        format if !given.has_codec => format,
+        format => match compressed(&format, given.parquet.codec) {
+            Some(format) => format,
+            None => {
+                let message = format!(
+                    "codec {}: JSON and CSV have none, gzip and zstd, Arrow files have no codec",
+                    given.parquet.codec
+                );
+                return Err(config(py, message));
+            }
+        },
     };
     let target = match is_folder {
+        _ if given.is_delta => Target::delta(path, given.parquet, given.folder, given.append),
         true => Target::folder(path, format, given.folder, given.append),
         false => Target::file(path, format),
     };
+    let target = match given.sort.keys.is_empty() {
+        true => target,
+        false => target.with_sort(given.sort),
+    };
     Ok(target.with_threads(given.threads).with_fsync(given.fsync))
+}
+
+/// A format of text with a codec of its own instead of that of the file's name.
+fn compressed(format: &Format, codec: Codec) -> Option<Format> {
+    let compression = match codec {
+        Codec::None => TextCompression::None,
+        Codec::Gzip(level) => TextCompression::Gzip(level),
+        Codec::Zstd(level) => TextCompression::Zstd(level),
+        _ => return None,
+    };
+    format.with_compression(compression)
 }
 
 fn unknown(path: &Path) -> String {
     format!(
         "target: cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or \
-         .jsonl",
+         .jsonl, .csv or .tsv",
         redacted(&path.display().to_string())
     )
 }
@@ -167,6 +197,10 @@ fn unknown(path: &Path) -> String {
 struct Given {
     parquet: ParquetOptions,
     is_parquet: bool,
+    has_codec: bool,
+    sort: SortOptions,
+    has_sort_memory: bool,
+    is_delta: bool,
     folder: FolderOptions,
     has_partitions_max: bool,
     is_folder: bool,
@@ -178,10 +212,10 @@ struct Given {
 impl Given {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
-        self.is_parquet |= matches!(
-            name,
-            "codec" | "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes"
-        );
+        self.is_parquet |=
+            matches!(name, "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes");
+        self.has_codec |= name == "codec";
+        self.has_sort_memory |= name == "sort_memory";
         self.has_partitions_max |= name == "partitions_max";
         self.is_folder |= matches!(name, "partition_by" | "rows_per_file" | "bytes_per_file")
             || (name == "append" && value.is_truthy()?);
@@ -208,6 +242,16 @@ impl Given {
                     texts(name, value)?.iter().map(|text| text.parse()).collect();
                 self.folder.partition_by = parsed.map_err(|error| raised(py, error))?;
             }
+            "sort_by" => {
+                let parsed: Result<_, Error> =
+                    texts(name, value)?.iter().map(|text| text.parse()).collect();
+                self.sort.keys = parsed.map_err(|error| raised(py, error))?;
+            }
+            "sort_memory" => self.sort.bytes_max = number(name, value)?,
+            "table" => match text(name, value)?.as_str() {
+                "delta" => self.is_delta = true,
+                other => return Err(config(py, format!("table {other:?}: there is delta"))),
+            },
             "rows_per_file" => self.folder.rows_per_file = Some(number(name, value)? as u64),
             "bytes_per_file" => self.folder.bytes_per_file = Some(number(name, value)? as u64),
             "partitions_max" => self.folder.partitions_max = number(name, value)?,

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing Parquet and converting JSON, read back by other libraries."""
 
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import duckdb
 import polars
@@ -122,6 +124,54 @@ def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.csv.zst", "x.jsonl.gz", "x.ndjson.zst"])
+def test_text_is_compressed_by_its_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    text = "".join(f'{{"a":{n},"b":"t,{n % 5}"}}\n' for n in range(5000))
+    written = arrowsmith.convert_json(text.encode(), path)
+    assert written == (5000, path.stat().st_size)
+    read = "read_csv" if ".csv" in name else "read_json"
+    query = f"select count(*), sum(a), max(b) from {read}('{path}')"
+    assert duckdb.execute(query).fetchall() == [(5000, sum(range(5000)), "t,4")]
+    if "." in name.removeprefix("x."):
+        plain = tmp_path / "plain.jsonl"
+        options = {"codec": "zstd:9"}
+        small = arrowsmith.convert_json(text.encode(), plain, write=options)  # type: ignore[arg-type]
+        assert small.bytes < len(text) / 4
+        assert arrowsmith.read_json(plain).num_rows == 5000
+
+
+def test_rows_are_sorted(tmp_path: Path) -> None:
+    table, path = rows(20_000), tmp_path / "t.parquet"
+    # Less memory than the rows take.
+    arrowsmith.write_parquet(table, path, sort_by=["key desc", "n"], sort_memory=100_000)
+    order = [("key", "descending"), ("n", "ascending")]
+    assert pyarrow.parquet.read_table(path).equals(table.sort_by(order))
+    group = pyarrow.parquet.ParquetFile(path).metadata.row_group(0)
+    sorting = [(column.column_index, column.descending) for column in group.sorting_columns]
+    assert sorting == [(1, True), (0, False)]
+
+
+def test_a_delta_table_grows(tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    arrowsmith.write_parquet(rows(100), root, table="delta", partition_by=["key"])
+    with pytest.raises(OSError, match="there is a Delta table"):
+        arrowsmith.write_parquet(rows(100), root, table="delta")
+    with pytest.raises(arrowsmith.ConfigError, match="added as such"):
+        arrowsmith.write_parquet(rows(100), root, append=True)
+    # Partitions are those of the table.
+    arrowsmith.write_parquet(rows(50), root, table="delta", append=True)
+    log = sorted((root / "_delta_log").iterdir())
+    assert [path.name for path in log] == [f"{n:020}.json" for n in range(2)]
+    actions = [json.loads(line) for line in (log[0].read_text() + log[1].read_text()).splitlines()]
+    added = [action["add"] for action in actions if "add" in action]
+    assert sum(json.loads(add["stats"])["numRecords"] for add in added) == 150
+    assert {add["partitionValues"]["key"] for add in added} == {None, "k/0", "k/1", "k/2"}
+    files = [root / unquote(add["path"]) for add in added]
+    assert sum(pyarrow.parquet.read_metadata(path).num_rows for path in files) == 150
+    assert [path.stat().st_size for path in files] == [add["size"] for add in added]
+
+
 def test_options_are_checked(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     wrong: list[tuple[dict[str, object], type[Exception], str]] = [
@@ -135,15 +185,25 @@ def test_options_are_checked(tmp_path: Path) -> None:
         ({"partition_by": ["nope"]}, arrowsmith.SchemaError, "no such column"),
         ({"partition_by": 5}, TypeError, "list of str"),
         ({"partitions_max": 5}, arrowsmith.ConfigError, "needs partition_by"),
+        ({"sort_memory": 5}, arrowsmith.ConfigError, "needs sort_by"),
+        ({"sort_by": "nope"}, arrowsmith.SchemaError, "no such column"),
+        ({"sort_by": "n", "bytes_per_file": 9}, arrowsmith.ConfigError, "limit its rows"),
+        ({"table": "hudi"}, arrowsmith.ConfigError, "there is delta"),
         ({"nope": 1}, TypeError, "no such option"),
     ]
     for options, error, message in wrong:
         with pytest.raises(error, match=message):
             arrowsmith.write_parquet(rows(1), path, **options)  # type: ignore[arg-type]
     with pytest.raises(arrowsmith.ConfigError, match=r"\.parquet"):
-        arrowsmith.convert_json(b"{}", tmp_path / "x.csv")
-    with pytest.raises(arrowsmith.ConfigError, match="for Parquet"):
-        arrowsmith.convert_json(b'{"a":1}', tmp_path / "x.arrow", write={"codec": "zstd"})
+        arrowsmith.convert_json(b"{}", tmp_path / "x.txt")
+    for name, write, message in [
+        ("x.arrow", {"codec": "zstd"}, "Arrow files have no codec"),
+        ("x.csv", {"codec": "snappy"}, "JSON and CSV have none, gzip and zstd"),
+        ("x.csv", {"encodings": "plain"}, "for Parquet"),
+        ("x.csv", {"table": "delta"}, "for Parquet"),
+    ]:
+        with pytest.raises(arrowsmith.ConfigError, match=message):
+            arrowsmith.convert_json(b'{"a":1}', tmp_path / name, write=write)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="path or URL"):
         arrowsmith.write_parquet(rows(1), 5)  # type: ignore[arg-type]
     for url in ["http://user:SECRET@localhost/x.parquet", "s3://b/x.parquet?sig=SECRET"]:

@@ -9,7 +9,7 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 use arrowsmith::{ParquetReadOptions, json, parquet};
 
-use crate::args::InferArgs;
+use crate::args::{Format, InferArgs};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
@@ -18,6 +18,10 @@ use crate::schema;
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     if input::other(&args.input, args.read.format)?.is_some() {
         let message = "infer reads JSON and Parquet; inspect shows the schema of an Arrow file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    if args.read.format == Format::Delta {
+        let message = "infer reads JSON and Parquet; convert --explain shows a Delta table";
         return Err(Failure::Usage(message.to_owned()));
     }
     if input::is_parquet(&args.input, args.read.format)? {

@@ -83,7 +83,7 @@ pub fn other(args: &InputArgs, format: Format) -> Outcome<Option<Other>> {
     match format {
         Format::Arrow => return Ok(Some(Other::Arrow)),
         Format::Csv { delimiter } => return Ok(Some(Other::Csv { delimiter })),
-        Format::Json | Format::Parquet => return Ok(None),
+        Format::Json | Format::Parquet | Format::Delta => return Ok(None),
         Format::Auto => {}
     }
     let mut found = args.inputs.iter().map(|name| other_by_name(name));
@@ -116,7 +116,7 @@ pub fn is_parquet(args: &InputArgs, format: Format) -> Outcome<bool> {
             // A prefix is treated as a folder; an object is detected by its name.
             Format::Auto if is_url(name) && name.ends_with('/') => true,
             Format::Auto => looks_like_parquet(Path::new(name))?,
-            Format::Parquet => true,
+            Format::Parquet | Format::Delta => true,
             Format::Json | Format::Arrow | Format::Csv { .. } => false,
         });
     }

@@ -73,11 +73,13 @@ class Written(NamedTuple):
 
 
 class WriteOptions(TypedDict, total=False):
-    """How files are written; the first five are for Parquet."""
+    """How files are written; the first five are for Parquet, and ``codec`` for text."""
 
     codec: str | None
     """``none``, ``snappy``, ``lz4``, ``zstd``, ``gzip`` or ``brotli``, the last three with a level
-    (``zstd:9``), or ``auto``: none, lz4 or zstd for each column chunk. Default: ``zstd``."""
+    (``zstd:9``), or ``auto``: none, lz4 or zstd for each column chunk. Default: ``zstd``.
+    JSON and CSV: ``none``, ``gzip`` or ``zstd`` for the file, by default by its name
+    (``x.jsonl.gz``)."""
 
     encodings: Literal["smallest", "compatible", "plain"] | None
     """Which encodings are chosen from the data. Default: ``smallest``."""
@@ -90,6 +92,16 @@ class WriteOptions(TypedDict, total=False):
 
     row_group_bytes: int | None
     """Arrow data after which a row group ends, in bytes. Default: 256 MiB."""
+
+    sort_by: Sequence[str] | None
+    """Sort the rows of each file by these columns: ``["level", "ts desc"]``. Nulls are last."""
+
+    sort_memory: int | None
+    """Rows of a file that are sorted in memory, in bytes; more go to temporary files. Default:
+    256 MiB."""
+
+    table: Literal["delta"] | None
+    """Write a Delta table, or with ``append`` add rows to one. The target is its folder."""
 
     partition_by: Sequence[str] | None
     """Write a folder ``name=value`` for each value of these columns, or of ``year(c)``,
@@ -106,7 +118,7 @@ class WriteOptions(TypedDict, total=False):
     """Maximum number of folders ``name=value``. Default: 10000."""
 
     append: bool | None
-    """Add files to a folder that has some already."""
+    """Add files to a folder that has some already, or rows to a table."""
 
     threads: int | None
     """Threads that encode; 0: as many as there are processors. Default: 0."""

@@ -14,6 +14,7 @@ use arrowsmith_core::duration;
 use arrowsmith_load::Target;
 use arrowsmith_sink::folder::Partition;
 use arrowsmith_sink::parquet::Codec;
+use arrowsmith_sink::sort::SortKey;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::Args;
 
@@ -22,7 +23,7 @@ pub use self::values::{BufferCompression, Encodings, To, Writer};
 use crate::progress::When;
 use crate::size;
 
-/// Convert JSON or Parquet to Arrow, Parquet or JSON
+/// Convert JSON or Parquet to Arrow, Parquet, JSON or CSV
 ///
 /// The input format is detected from the name or the first bytes. For JSON without --schema, the
 /// schema is inferred from the first records. The output file appears under its name only when it
@@ -81,7 +82,8 @@ pub struct OutputArgs {
     pub buffer_compression: Option<BufferCompression>,
 
     /// Parquet: compression codec: none, snappy, lz4, zstd, gzip or brotli, the last three with a
-    /// level (zstd:9), or auto: none, lz4 or zstd for each column chunk [default: zstd]
+    /// level (zstd:9), or auto: none, lz4 or zstd for each column chunk [default: zstd]. JSON and
+    /// CSV: compression of the file: none, gzip or zstd [default: by OUT's extension, as .jsonl.gz]
     #[arg(long, value_name = "CODEC", value_parser = codec)]
     pub codec: Option<Codec>,
 
@@ -104,6 +106,15 @@ pub struct OutputArgs {
     /// Parquet: do not use dictionary encoding: `--encodings plain`
     #[arg(long, conflicts_with = "encodings")]
     pub no_dictionary: bool,
+
+    /// Sort the rows of each file by these columns: `level,ts desc`
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub sort_by: Vec<SortKey>,
+
+    /// Rows of a file that are sorted in memory, as Arrow data; more go to temporary files
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE", requires = "sort_by", value_parser = size::parse_memory)]
+    pub sort_memory: Option<usize>,
 
     /// Parquet: who encodes [default: arrowsmith]
     #[arg(long, value_enum, value_name = "WRITER")]
@@ -135,7 +146,7 @@ pub struct FolderArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub bytes_per_file: Option<u64>,
 
-    /// Add files to a folder that has some already
+    /// Add files to a folder that has some already, or rows to a Delta table
     #[arg(long)]
     pub append: bool,
 

@@ -13,8 +13,9 @@ use crate::failure::{Failure, Outcome};
 use crate::schema;
 
 /// The values of `--format` that are no layout of JSON.
-const OTHER_FORMATS: [(&str, Format, &str); 4] = [
+const OTHER_FORMATS: [(&str, Format, &str); 5] = [
     ("parquet", Format::Parquet, "Parquet files"),
+    ("delta", Format::Delta, "a Delta table"),
     ("arrow", Format::Arrow, "Arrow IPC files or a stream"),
     ("csv", Format::Csv { delimiter: b',' }, "comma-separated values with a header"),
     ("tsv", Format::Csv { delimiter: b'\t' }, "tab-separated values with a header"),
@@ -48,6 +49,8 @@ pub enum Format {
     Auto,
     Json,
     Parquet,
+    /// Parquet files that a log names.
+    Delta,
     Arrow,
     Csv {
         delimiter: u8,

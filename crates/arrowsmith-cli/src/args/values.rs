@@ -15,6 +15,12 @@ pub enum To {
     /// JSON, one object per line: .jsonl, .ndjson
     #[value(alias = "jsonl")]
     Ndjson,
+    /// Comma-separated values with a header: .csv
+    Csv,
+    /// Tab-separated values with a header: .tsv
+    Tsv,
+    /// A Delta table: a folder of Parquet files and a log
+    Delta,
 }
 
 /// `--buffer-compression`.

@@ -3,6 +3,7 @@
 //! Parquet, `tables` those of other libraries.
 
 pub mod csv;
+mod delta;
 mod parquet;
 mod tables;
 mod target;

@@ -9,9 +9,10 @@ use arrowsmith::Engine;
 use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder};
 use arrowsmith_core::sink::SinkSummary;
 
+use super::delta::Delta;
 use super::target::Target;
 use super::{print, summary_text};
-use crate::args::{ConvertArgs, open_engine};
+use crate::args::{ConvertArgs, Format, open_engine};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
@@ -28,14 +29,25 @@ pub fn run(
         return Err(Failure::Usage("--rejects is for JSON input only".to_owned()));
     }
     let only_explain = args.explain || target.is_none();
-    let options = args.read.parquet()?;
+    let mut options = args.read.parquet()?;
+    let mut table = match args.read.format {
+        Format::Delta => Some(Delta::open(&args.input, &mut options)?),
+        _ => None,
+    };
+    let all_columns = options.columns.is_none();
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let mut reader = ReaderBuilder::new()
         .options(options)
         .engine(engine.clone())
         .cancel(Arc::clone(interrupt.stop()))
-        .open(input::files(&args.input, EXTENSIONS)?)?;
+        .open(match &mut table {
+            Some(table) => std::mem::take(&mut table.files),
+            None => input::files(&args.input, EXTENSIONS)?,
+        })?;
+    if let Some(table) = table.filter(|_| all_columns) {
+        table.check(&reader.schema())?;
+    }
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&reader.explanation().to_string());
     };

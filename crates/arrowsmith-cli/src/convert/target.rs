@@ -9,11 +9,13 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::Error;
 use arrowsmith_core::redact::redacted;
 use arrowsmith_core::sink::Sink;
+use arrowsmith_sink::csv::CsvOptions;
 use arrowsmith_sink::folder::FolderOptions;
 use arrowsmith_sink::ipc::{self, IpcOptions};
 use arrowsmith_sink::json::JsonOptions;
-use arrowsmith_sink::parquet::{self, ParquetOptions};
-use arrowsmith_sink::target::{self, Format};
+use arrowsmith_sink::parquet::{self, Codec, ParquetOptions};
+use arrowsmith_sink::sort::SortOptions;
+use arrowsmith_sink::target::{self, Format, TextCompression};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
@@ -41,9 +43,10 @@ impl Target {
         if args.fsync && !is_local {
             return Err(Failure::Usage("--fsync is for files and folders only".to_owned()));
         }
-        if is_stdout && !matches!(format, Format::Json(_)) && std::io::stdout().is_terminal() {
-            let message = "standard output is a terminal, and Arrow and Parquet are binary: \
-                           send it to a file or a program, or say --to ndjson";
+        if is_stdout && is_binary(&format, args) && std::io::stdout().is_terminal() {
+            let message = "standard output is a terminal, and Arrow, Parquet and what is \
+                           compressed are binary: send it to a file or a program, or say \
+                           --to ndjson or --to csv";
             return Err(Failure::Usage(message.to_owned()));
         }
         if is_stdout && is_folder {
@@ -54,10 +57,20 @@ impl Target {
         if path.to_str().is_some_and(crate::input::is_url) {
             return Err(crate::input::no_store(&path.display().to_string()));
         }
-        let format = with_options(format, args);
+        let format = with_options(format, args)?;
         let target = match is_folder {
+            _ if args.to == Some(To::Delta) => target::Target::delta(
+                path,
+                parquet_options(args),
+                folder_options(args),
+                args.folder.append,
+            ),
             true => target::Target::folder(path, format, folder_options(args), args.folder.append),
             false => target::Target::file(path, format),
+        };
+        let target = match sort_options(args) {
+            Some(sort) => target.with_sort(sort),
+            None => target,
         };
         Ok(Self(target.with_fsync(args.fsync)))
     }
@@ -89,7 +102,7 @@ impl Target {
 
 fn unknown(path: &Path) -> Failure {
     Failure::Usage(format!(
-        "cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or .jsonl, or give --to",
+        "cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet, .jsonl or .csv, or give --to",
         redacted(&path.display().to_string())
     ))
 }
@@ -97,7 +110,7 @@ fn unknown(path: &Path) -> Failure {
 /// Checks that every option applies to the format.
 fn check(format: &Format, args: &OutputArgs) -> Outcome {
     let parquet_only = [
-        ("--codec", args.codec.is_some()),
+        ("--codec", args.codec.is_some() && !format.is_text()),
         ("--row-group-rows", args.row_group_rows.is_some()),
         ("--row-group-bytes", args.row_group_bytes.is_some()),
         ("--encodings", args.encodings.is_some()),
@@ -110,6 +123,7 @@ fn check(format: &Format, args: &OutputArgs) -> Outcome {
         Format::Ipc(_) => ("Arrow", false, true),
         Format::Parquet(_) => ("Parquet", true, false),
         Format::Json(_) => ("JSON", false, false),
+        Format::Csv(_) => ("CSV", false, false),
     };
     let wrong = parquet_only.iter().filter(|_| !parquet);
     let mut wrong = wrong.chain(arrow_only.iter().filter(|_| !arrow));
@@ -125,9 +139,16 @@ fn check(format: &Format, args: &OutputArgs) -> Outcome {
     }
 }
 
+/// How the rows of each file are sorted.
+fn sort_options(args: &OutputArgs) -> Option<SortOptions> {
+    let default = SortOptions::default();
+    let bytes_max = args.sort_memory.unwrap_or(default.bytes_max);
+    (!args.sort_by.is_empty()).then(|| SortOptions { keys: args.sort_by.clone(), bytes_max })
+}
+
 /// Whether an output is a folder of files.
 fn is_folder(path: &Path, args: &OutputArgs) -> bool {
-    args.folder.are_given() || target::Target::is_folder(path)
+    args.to == Some(To::Delta) || args.folder.are_given() || target::Target::is_folder(path)
 }
 
 fn folder_options(args: &OutputArgs) -> FolderOptions {
@@ -147,13 +168,20 @@ fn default_format(to: To) -> Format {
     match to {
         To::Arrow => ipc(ipc::Format::File),
         To::Arrows => ipc(ipc::Format::Stream),
-        To::Parquet => Format::Parquet(ParquetOptions::default()),
+        To::Parquet | To::Delta => Format::Parquet(ParquetOptions::default()),
         To::Ndjson => Format::Json(JsonOptions::default()),
+        To::Csv => Format::Csv(CsvOptions::default()),
+        To::Tsv => Format::Csv(CsvOptions { delimiter: b'\t', ..CsvOptions::default() }),
     }
 }
 
-fn with_options(format: Format, args: &OutputArgs) -> Format {
-    match format {
+/// Whether the output is not for a terminal.
+fn is_binary(format: &Format, args: &OutputArgs) -> bool {
+    !format.is_text() || !matches!(args.codec, None | Some(Codec::None))
+}
+
+fn with_options(format: Format, args: &OutputArgs) -> Outcome<Format> {
+    Ok(match format {
         Format::Ipc(options) => {
             let compression = match args.buffer_compression {
                 None | Some(BufferCompression::None) => ipc::BufferCompression::None,
@@ -163,7 +191,27 @@ fn with_options(format: Format, args: &OutputArgs) -> Format {
             Format::Ipc(IpcOptions { compression, ..options })
         }
         Format::Parquet(_) => Format::Parquet(parquet_options(args)),
-        Format::Json(options) => Format::Json(options),
+        Format::Json(options) => {
+            let compression = compression(args, options.compression)?;
+            Format::Json(JsonOptions { compression, ..options })
+        }
+        Format::Csv(options) => {
+            let compression = compression(args, options.compression)?;
+            Format::Csv(CsvOptions { compression, ..options })
+        }
+    })
+}
+
+/// The compression of a file of text: by `--codec`, or by its name.
+fn compression(args: &OutputArgs, by_name: TextCompression) -> Outcome<TextCompression> {
+    match args.codec {
+        None => Ok(by_name),
+        Some(Codec::None) => Ok(TextCompression::None),
+        Some(Codec::Gzip(level)) => Ok(TextCompression::Gzip(level)),
+        Some(Codec::Zstd(level)) => Ok(TextCompression::Zstd(level)),
+        Some(other) => Err(Failure::Usage(format!(
+            "--codec {other} is for Parquet: JSON and CSV have none, gzip and zstd"
+        ))),
     }
 }
 
@@ -188,6 +236,7 @@ fn parquet_options(args: &OutputArgs) -> ParquetOptions {
             Some(Encodings::Plain) => parquet::Choice::Plain,
         },
         bloom_filters: args.bloom_filter.clone(),
+        sorted_by: Vec::new(),
         threads: 0,
     }
 }

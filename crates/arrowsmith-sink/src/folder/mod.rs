@@ -317,7 +317,7 @@ impl Part {
 }
 
 /// A part of a name that no other writer of this folder uses: time, process and a counter.
-fn unique() -> String {
+pub(crate) fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -84,15 +84,24 @@ impl Partition {
     }
 
     /// Whether the folder's name has all that the column has, so that files need no such column.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.part.is_none()
     }
 
     /// What the folders are called before the `=`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self.word() {
             Some(word) => format!("{}_{word}", self.column),
             None => self.column.clone(),
+        }
+    }
+
+    /// What the values of its folders are in a Delta table.
+    pub(crate) fn delta_type(&self) -> &'static str {
+        match self.part {
+            Some(Part::Year) => "integer",
+            Some(Part::Day) => "date",
+            Some(Part::Month | Part::Hour) | None => "string",
         }
     }
 

@@ -29,4 +29,5 @@
 mod raw;
 mod sink;
 
+pub use crate::text::TextCompression;
 pub use sink::{JsonOptions, JsonSink};

@@ -16,17 +16,20 @@ use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
 use super::raw::{self, RawJson};
+use crate::text::{TextCompression, TextOutput};
 
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonOptions {
     /// Whether a null is written as `null`; otherwise its key is omitted. Default `true`.
     pub nulls: bool,
+    /// Compression of the file. Default none.
+    pub compression: TextCompression,
 }
 
 impl Default for JsonOptions {
     fn default() -> Self {
-        Self { nulls: true }
+        Self { nulls: true, compression: TextCompression::None }
     }
 }
 
@@ -34,7 +37,7 @@ impl Default for JsonOptions {
 pub struct JsonSink {
     /// The schema as written: every timestamp in UTC, every JSON text marked.
     schema: SchemaRef,
-    writer: Writer<Output, LineDelimited>,
+    writer: Writer<TextOutput, LineDelimited>,
     summary: SinkSummary,
 }
 
@@ -58,7 +61,7 @@ impl JsonSink {
             let written = builder.clone().build::<_, LineDelimited>(io::sink()).write(&batch);
             written.map_err(|error| Error::schema(field.name(), error.to_string()))?;
         }
-        let writer = builder.build(output);
+        let writer = builder.build(TextOutput::new(output, options.compression)?);
         Ok(Self { schema: Arc::new(schema), writer, summary: SinkSummary::default() })
     }
 }

@@ -29,5 +29,5 @@ mod options;
 mod reference;
 mod sink;
 
-pub use options::{Choice, Codec, ParquetOptions, Workers, Writer};
+pub use options::{Choice, Codec, ParquetOptions, SortedBy, Workers, Writer};
 pub use sink::{ParquetSink, ParquetStream};

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use arrowsmith_core::{Error, Result};
-pub use arrowsmith_parquet_writer::{Choice, Codec, Workers};
+pub use arrowsmith_parquet_writer::{Choice, Codec, SortedBy, Workers};
 
 /// Maximum number of threads of a file; more would have nothing to do.
 const THREADS_MAX: usize = 256;
@@ -50,6 +50,9 @@ pub struct ParquetOptions {
     /// Columns with a bloom filter, by their dotted paths in the Parquet schema or the start of
     /// one. Not with [`Writer::Reference`].
     pub bloom_filters: Vec<String>,
+    /// The columns that the rows are sorted by, as the footer states it. Not with
+    /// [`Writer::Reference`].
+    pub sorted_by: Vec<SortedBy>,
     /// Threads that encode, the calling one included; 0: as many as there are processors. The file
     /// is the same for any number. Default 1.
     pub threads: usize,
@@ -65,6 +68,7 @@ impl Default for ParquetOptions {
             row_group_bytes: default.row_group_bytes,
             encodings: default.choice,
             bloom_filters: default.bloom_filters,
+            sorted_by: default.sorted_by,
             threads: default.threads,
         }
     }
@@ -88,6 +92,7 @@ impl ParquetOptions {
             row_group_bytes: self.row_group_bytes,
             choice: self.encodings,
             bloom_filters: self.bloom_filters.clone(),
+            sorted_by: self.sorted_by.clone(),
             threads: self.threads.min(THREADS_MAX),
             ..arrowsmith_parquet_writer::Options::default()
         }

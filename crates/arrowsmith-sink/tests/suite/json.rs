@@ -82,7 +82,7 @@ fn lines_say_what_the_batch_says() {
     assert_eq!(lines[1]["list"], Value::Null);
     assert_eq!(lines[2..], lines[..2]);
 
-    let text = write(&batch(), &JsonOptions { nulls: false }, 1);
+    let text = write(&batch(), &JsonOptions { nulls: false, ..JsonOptions::default() }, 1);
     let second: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     assert!(second.get("id").is_none());
 }

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod csv;
 mod ipc;
 mod json;
 mod parquet;

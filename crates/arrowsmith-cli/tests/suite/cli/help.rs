@@ -34,7 +34,7 @@ fn a_call_that_is_wrong_ends_with_2() {
         &["dance"],
         &["convert"],
         &["convert", "a.jsonl"],
-        &["convert", "a.jsonl", "-o", "a.csv"],
+        &["convert", "a.jsonl", "-o", "a.txt"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--codec", "zip"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--codec", "zstd"],
         &["convert", "a.jsonl", "-o", "a.parquet", "--buffer-compression", "lz4"],

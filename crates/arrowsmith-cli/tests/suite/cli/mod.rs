@@ -10,6 +10,7 @@ mod bench_parquet;
 mod completions;
 mod convert;
 mod convert_folders;
+mod convert_outputs;
 mod convert_parquet;
 mod data;
 mod generate;

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Delta tables as inputs of `convert`: their logs say which Parquet files are read.
+
+use std::path::Path;
+
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith::parquet::EXTENSIONS;
+use arrowsmith::{DataFile, Error, Input, ParquetReadOptions};
+use arrowsmith_sink::delta::{LocalPlace, Place, Table, TableFile};
+
+use crate::args::InputArgs;
+use crate::failure::{Failure, Outcome};
+use crate::input;
+
+/// A table that is read.
+pub struct Delta {
+    name: String,
+    schema: SchemaRef,
+    /// The files, the newest first: it has all columns, if any file has.
+    pub files: Vec<DataFile>,
+}
+
+impl Delta {
+    /// Reads the log of the one table that the arguments name. Its partition columns have the types
+    /// of the table, unless others are given.
+    pub fn open(args: &InputArgs, options: &mut ParquetReadOptions) -> Outcome<Self> {
+        let [name] = args.inputs.as_slice() else {
+            return Err(Failure::Usage("--format delta reads one table".to_owned()));
+        };
+        let Some(table) = Table::load(place(name)?, name)? else {
+            let message = format!("{name}: there is no Delta table (no _delta_log with commits)");
+            return Err(Error::Config(message).into());
+        };
+        let schema = table.schema()?;
+        let names = table.partition_columns();
+        let fields = schema.fields().iter().filter(|field| names.contains(field.name()));
+        let types = Schema::new(fields.cloned().collect::<Vec<_>>());
+        if !names.is_empty() && options.partitions.is_none() {
+            options.partitions = Some(types.into());
+        }
+        let files = table.files()?.into_iter().map(|file| data_file(name, file));
+        let files = files.collect::<Outcome<Vec<_>>>()?;
+        if files.is_empty() {
+            return Err(Error::Config(format!("{name}: the Delta table has no files")).into());
+        }
+        Ok(Self { name: name.clone(), schema, files })
+    }
+
+    /// Checks that no column of the table is left out because the first file does not have it.
+    pub fn check(&self, read: &Schema) -> Outcome {
+        let missing =
+            self.schema.fields().iter().find(|field| read.index_of(field.name()).is_err());
+        match missing {
+            Some(field) => Err(Error::Config(format!(
+                "{}: the newest file has no column {:?}: name the --columns that it has",
+                self.name,
+                field.name()
+            ))
+            .into()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn place(name: &str) -> Outcome<Box<dyn Place>> {
+    #[cfg(feature = "store")]
+    if input::is_url(name) {
+        return Ok(Box::new(arrowsmith_source::store::Prefix::new(name)?));
+    }
+    Ok(Box::new(LocalPlace::new(Path::new(name))))
+}
+
+fn data_file(table: &str, file: TableFile) -> Outcome<DataFile> {
+    if !input::is_url(table) {
+        let input = Input::Path(Path::new(table).join(&file.path));
+        return Ok(DataFile { input, partitions: file.partitions });
+    }
+    let url = format!("{}/{}", table.trim_end_matches('/'), file.url_path());
+    let object = input::expand_url(&url, EXTENSIONS)?.pop();
+    let object = object.ok_or_else(|| Error::Config(format!("{url}: there is no such object")))?;
+    Ok(DataFile { input: object.input, partitions: file.partitions })
+}

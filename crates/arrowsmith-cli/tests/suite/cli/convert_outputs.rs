@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `arrowsmith convert` to text, compressed or not, to sorted files and to Delta tables, read back.
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+
+use crate::cli::data::{read_file, read_parquet, whole};
+use crate::cli::run::{Folder, Ran};
+
+fn input(folder: &Folder, rows: std::ops::Range<i64>) {
+    let mut text = String::new();
+    for n in rows {
+        let level = ["info", "warn", "error"][usize::try_from(n % 3).unwrap()];
+        writeln!(text, "{{\"id\":{n},\"level\":\"{level}\",\"x\":{}.5}}", n * 7 % 11).unwrap();
+    }
+    folder.write("in.jsonl", text);
+}
+
+fn convert(folder: &Folder, args: &[&str], status: i32) -> Ran {
+    let ran = folder.run(&[&["convert", "-q"], args].concat());
+    ran.assert_status(status);
+    ran
+}
+
+fn ids(batch: &RecordBatch) -> Vec<i64> {
+    batch.column_by_name("id").unwrap().as_primitive::<Int64Type>().values().to_vec()
+}
+
+#[test]
+fn text_comes_back_from_every_compression() {
+    let folder = Folder::new();
+    input(&folder, 0..5000);
+    convert(&folder, &["in.jsonl", "-o", "expected.arrow"], 0);
+    let expected = whole(&read_file(&folder, "expected.arrow"));
+    for name in ["x.csv", "x.tsv", "x.csv.gz", "x.tsv.zst", "x.jsonl.gz", "x.ndjson.zst"] {
+        convert(&folder, &["in.jsonl", "-o", name], 0);
+        convert(&folder, &[name, "-o", "back.arrow"], 0);
+        assert_eq!(whole(&read_file(&folder, "back.arrow")), expected, "{name}");
+        let is_plain = !name.ends_with("gz") && !name.ends_with("zst");
+        let small = folder.read(name).len() < folder.read("in.jsonl").len() / 3;
+        assert_eq!(small, !is_plain, "{name}");
+    }
+    // What the option says counts, and files of a folder are named after it.
+    let args = ["in.jsonl", "-o", "parts/", "--to", "csv", "--codec", "gzip:9"];
+    convert(&folder, &[&args[..], &["--rows-per-file", "3000"]].concat(), 0);
+    let mut text = String::new();
+    for name in ["parts/part-00000.csv.gz", "parts/part-00001.csv.gz"] {
+        let file = std::fs::File::open(folder.path(name)).unwrap();
+        flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    }
+    assert_eq!(text.lines().count(), 5002);
+    let piped = convert(&folder, &["in.jsonl", "-o", "-", "--to", "csv", "--limit", "1"], 0);
+    assert_eq!(piped.stdout, b"id,level,x\n0,info,0.5\n");
+    for (args, expected) in [
+        (vec!["-o", "x.csv", "--codec", "snappy"], "--codec snappy is for Parquet"),
+        (vec!["-o", "x.arrow", "--codec", "zstd"], "--codec is not for Arrow output"),
+        (vec!["-o", "x.csv", "--bloom-filter", "id"], "--bloom-filter is not for CSV output"),
+        (vec!["-o", "x.parquet.gz"], "cannot tell the format"),
+    ] {
+        let ran = convert(&folder, &[&["in.jsonl"], &args[..]].concat(), 2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    folder.write("nested.jsonl", "{\"a\":[1]}");
+    let ran = convert(&folder, &["nested.jsonl", "-o", "y.csv"], 1);
+    assert!(ran.stderr.contains("CSV has no lists"), "{}", ran.stderr);
+    assert!(folder.names().iter().all(|name| !name.starts_with('.') && name != "y.csv"));
+}
+
+#[test]
+fn files_are_sorted_in_any_memory() {
+    let folder = Folder::new();
+    input(&folder, 0..5000);
+    for memory in ["1GiB", "20KiB"] {
+        let args = ["in.jsonl", "-o", "x.parquet", "--sort-by", "level,id desc"];
+        convert(&folder, &[&args[..], &["--sort-memory", memory]].concat(), 0);
+        let found = whole(&read_parquet(&folder, "x.parquet"));
+        let mut expected: Vec<i64> = (0..5000).collect();
+        let level = |n: &i64| ["info", "warn", "error"][usize::try_from(n % 3).unwrap()];
+        expected.sort_by_key(|n| (level(n), std::cmp::Reverse(*n)));
+        assert_eq!(ids(&found), expected, "{memory}");
+    }
+    let args = ["in.jsonl", "-o", "t/", "--sort-by", "x,id", "--partition-by", "level"];
+    convert(&folder, &[&args[..], &["--rows-per-file", "1000"]].concat(), 0);
+    let part = whole(&read_parquet(&folder, "t/level=warn/part-00001.parquet"));
+    assert_eq!((part.num_rows(), part.num_columns()), (667, 2));
+    let x = part.column(1).as_primitive::<arrow_array::types::Float64Type>();
+    assert!(x.values().is_sorted());
+    for (args, expected) in [
+        (vec!["--sort-by", "nope"], "no such column to sort by"),
+        (vec!["--sort-memory", "1KiB"], "--sort-by"),
+        (vec!["--sort-by", "id", "--bytes-per-file", "1KiB"], "limit its rows"),
+    ] {
+        let ran = folder.run(&[&["convert", "in.jsonl", "-o", "u/"], &args[..]].concat());
+        assert!(ran.status != 0 && ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_delta_table_is_written_grows_and_is_read() {
+    let folder = Folder::new();
+    input(&folder, 0..3000);
+    let write = ["in.jsonl", "-o", "t", "--to", "delta"];
+    convert(&folder, &[&write[..], &["--partition-by", "level"]].concat(), 0);
+    let ran = convert(&folder, &write, 1);
+    assert!(ran.stderr.contains("there is a Delta table"), "{}", ran.stderr);
+    let ran = convert(&folder, &["in.jsonl", "-o", "t/", "--append"], 2);
+    assert!(ran.stderr.contains("added as such"), "{}", ran.stderr);
+    input(&folder, 3000..4000);
+    convert(&folder, &[&write[..], &["--append"]].concat(), 0);
+
+    let read = ["t", "--format", "delta", "-o"];
+    convert(&folder, &[&read[..], &["all.arrow"]].concat(), 0);
+    let all = whole(&read_file(&folder, "all.arrow"));
+    let names: Vec<_> = all.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["id", "x", "level"]);
+    assert_eq!(all.column(2).null_count(), 0);
+    let mut found = ids(&all);
+    found.sort_unstable();
+    assert_eq!(found, (0..4000).collect::<Vec<_>>());
+    let ran = folder.run(
+        &[&["convert"], &read[..], &["some.arrow", "--where", "level = 'warn' and id >= 3000"]]
+            .concat(),
+    );
+    ran.assert_status(0);
+    assert_eq!(whole(&read_file(&folder, "some.arrow")).num_rows(), 333);
+
+    // A file that is in no commit is no part of the table.
+    std::fs::write(folder.path("t/level=warn/part-x.parquet"), "no Parquet").unwrap();
+    convert(&folder, &[&read[..], &["again.arrow"]].concat(), 0);
+    assert_eq!(ids(&whole(&read_file(&folder, "again.arrow"))), ids(&all));
+    for (args, status, expected) in [
+        (vec!["convert", "in.jsonl", "--format", "delta", "-o", "x.arrow"], 1, "in.jsonl"),
+        (vec!["convert", "t", "t", "--format", "delta", "-o", "x.arrow"], 2, "reads one table"),
+        (vec!["convert", "in.jsonl", "-o", "-", "--to", "delta"], 2, "standard output"),
+        (vec!["infer", "t", "--format", "delta"], 2, "convert --explain"),
+    ] {
+        let ran = folder.run(&args);
+        assert!(ran.status == status && ran.stderr.contains(expected), "{args:?}: {}", ran.text());
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The actions of a log, as JSON. Fields that are not needed here are ignored when they are read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A line of a commit: one of these.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Action {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) commit_info: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) protocol: Option<Protocol>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) meta_data: Option<Metadata>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) add: Option<Add>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remove: Option<Remove>,
+}
+
+/// What a reader and a writer of the table must know.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Protocol {
+    pub(super) min_reader_version: u32,
+    pub(super) min_writer_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reader_features: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) writer_features: Option<Vec<String>>,
+}
+
+/// The schema and the properties of the table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Metadata {
+    pub(super) id: String,
+    pub(super) format: Format,
+    /// JSON in JSON.
+    pub(super) schema_string: String,
+    #[serde(default)]
+    pub(super) partition_columns: Vec<String>,
+    #[serde(default)]
+    pub(super) configuration: BTreeMap<String, Option<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) created_time: Option<i64>,
+}
+
+/// The format of the files.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub(super) struct Format {
+    pub(super) provider: String,
+    #[serde(default)]
+    pub(super) options: BTreeMap<String, Option<String>>,
+}
+
+/// A file that is part of the table from now on.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Add {
+    /// Relative to the table, percent-encoded.
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) partition_values: BTreeMap<String, Option<String>>,
+    pub(super) size: i64,
+    pub(super) modification_time: i64,
+    pub(super) data_change: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stats: Option<String>,
+    /// Rows of the file that have been deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deletion_vector: Option<Value>,
+}
+
+/// A file that is no longer part of it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Remove {
+    pub(super) path: String,
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`DeltaSink`]: a folder of Parquet files as a sink, and the commit that makes them part of a
+//! table.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{Field, Schema, SchemaRef};
+use arrowsmith_core::sink::{Folder, Sink, SinkSummary};
+use arrowsmith_core::{Error, Result};
+use arrowsmith_source::partitions_of;
+use serde_json::json;
+
+use super::actions::{Action, Add, Format, Metadata, Protocol};
+use super::files::{Added, Counted, File, Noting, lock};
+use super::log::Table;
+use super::names::{commit_name, encoded};
+use super::place::Place;
+use super::schema::{self, Column};
+use super::statistics::Statistics;
+use crate::folder::{FolderOptions, FolderSink, MakeSink};
+
+/// How often the number of a commit is tried that others take at the same time.
+const TRIES_MAX: usize = 1000;
+
+/// The folder in which the files of a table are created, and the sinks for them.
+pub struct FilesOf<'a> {
+    /// The folder of the table.
+    pub folder: Box<dyn Folder + 'a>,
+    /// How rows are distributed over files.
+    pub options: FolderOptions,
+    /// Makes the sink of a file.
+    pub make: MakeSink<'a>,
+}
+
+/// Writes record batches to new files of a table, which are part of it when it is finished.
+pub struct DeltaSink<'a> {
+    commit: Commit,
+    columns: Vec<Conversion>,
+    schema: SchemaRef,
+    files: Box<FolderSink<'a>>,
+    added: Arc<Mutex<Added>>,
+}
+
+/// How a column of the batches becomes one of the table.
+struct Conversion {
+    field: Field,
+    nullable: bool,
+}
+
+impl<'a> DeltaSink<'a> {
+    /// Starts to write; `table` is the table that the rows are added to, `None` to create one at
+    /// this place.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a column that is not in the table, has another type there, or one that
+    /// Delta does not have; [`Error::Config`] for partitions other than those of the table, and for
+    /// a table with a feature that is not known here.
+    pub fn new(
+        table: Option<Table>,
+        place: Box<dyn Place>,
+        name: &str,
+        schema: &Schema,
+        files: FilesOf<'a>,
+    ) -> Result<Self> {
+        let FilesOf { folder, mut options, mut make } = files;
+        if let Some(table) = &table
+            && options.partition_by.is_empty()
+        {
+            let names = table.partition_columns().iter().map(|name| name.parse());
+            options.partition_by = names.collect::<Result<_>>()?;
+        }
+        schema::names_are_valid("", schema.fields())?;
+        let mut given = Vec::new();
+        let mut fields = Vec::new();
+        for field in schema.fields() {
+            let data_type = schema::written(field.name(), field.data_type())?;
+            given.push(Column::new(field.name(), schema::type_of(&data_type)));
+            fields.push(field.as_ref().clone().with_data_type(data_type));
+        }
+        let partitions = options.partition_by.iter();
+        let partitions: Vec<String> = partitions.map(|partition| partition.name()).collect();
+        let columns = match &table {
+            None => None,
+            Some(table) => {
+                table.check_append()?;
+                if table.partition_columns() != partitions {
+                    return Err(Error::Config(format!(
+                        "{name}: the table is partitioned by {:?}, not by {partitions:?}",
+                        table.partition_columns()
+                    )));
+                }
+                Some(table.columns()?)
+            }
+        };
+        let known = columns.as_deref();
+        let columns =
+            given.iter().zip(fields).map(|(given, field)| conversion(known, given, field));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        if let Some(known) = known {
+            all_are_given(known, &given, &partitions)?;
+        }
+        let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let parts = options.partition_by.iter().filter(|partition| !partition.is_whole());
+        given.extend(parts.map(|part| Column::new(&part.name(), json!(part.delta_type()))));
+        let commit = Commit { table, place, name: name.to_owned(), partitions, columns: given };
+
+        let added = Arc::new(Mutex::new(Added::default()));
+        let folder = Noting { folder, added: Arc::clone(&added) };
+        let noted = Arc::clone(&added);
+        let make: MakeSink<'a> = Box::new(move |output, schema: &SchemaRef| {
+            let path = std::mem::take(&mut lock(&noted).created);
+            let (statistics, added) = (Statistics::new(schema), Arc::clone(&noted));
+            Ok(Box::new(Counted { sink: make(output, schema)?, statistics, path, added }))
+        });
+        let files = Box::new(FolderSink::new(Box::new(folder), &schema, options, make)?);
+        Ok(Self { commit, columns, schema, files, added })
+    }
+}
+
+impl Sink for DeltaSink<'_> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (column, array) in self.columns.iter().zip(batch.columns()) {
+            let field = &column.field;
+            if !column.nullable && array.logical_null_count() > 0 {
+                return Err(Error::schema(field.name(), "is null, and may not be in the table"));
+            }
+            let options = CastOptions { safe: false, ..CastOptions::default() };
+            arrays.push(match array.data_type() == field.data_type() {
+                true => Arc::clone(array),
+                false => cast_with_options(array, field.data_type(), &options)?,
+            });
+        }
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &rows)?;
+        self.files.write(&batch)
+    }
+
+    fn bytes(&mut self) -> Result<u64> {
+        self.files.bytes()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SinkSummary> {
+        // The files are in the folder then, and no part of the table.
+        let summary = self.files.finish()?;
+        let files = std::mem::take(&mut lock(&self.added).files);
+        self.commit.run(&files)?;
+        Ok(summary)
+    }
+}
+
+/// A column of the batches in the table.
+fn conversion(known: Option<&[Column]>, given: &Column, field: Field) -> Result<Conversion> {
+    let Some(known) = known else {
+        return Ok(Conversion { field: field.with_nullable(true), nullable: true });
+    };
+    let Some(column) = known.iter().find(|column| column.name == given.name) else {
+        let message = "is no column of the table: leave it out, or add it to the table before";
+        return Err(Error::schema(&given.name, message));
+    };
+    let data_type = match schema::same(&column.data_type, &given.data_type) {
+        true => field.data_type().clone(),
+        false if schema::widens(&given.data_type, &column.data_type) => {
+            schema::arrow_of(&given.name, &column.data_type)?
+        }
+        false => {
+            let message = format!("is {} in the table, not {}", column.data_type, given.data_type);
+            return Err(Error::schema(&given.name, message));
+        }
+    };
+    let field = field.with_data_type(data_type).with_nullable(true);
+    Ok(Conversion { field, nullable: column.nullable })
+}
+
+/// Checks that no column is missing that may not be null. Those of parts of times are computed.
+fn all_are_given(known: &[Column], given: &[Column], partitions: &[String]) -> Result<()> {
+    let is_given = |name: &String| {
+        given.iter().any(|column| column.name == *name) || partitions.contains(name)
+    };
+    match known.iter().find(|column| !column.nullable && !is_given(&column.name)) {
+        Some(column) => {
+            Err(Error::schema(&column.name, "is missing, and may not be null in the table"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What makes files part of a table.
+struct Commit {
+    table: Option<Table>,
+    place: Box<dyn Place>,
+    name: String,
+    partitions: Vec<String>,
+    /// Of a table that is created.
+    columns: Vec<Column>,
+}
+
+impl Commit {
+    /// Creates the next commit. If that fails, the files are deleted, unless it may be there.
+    fn run(&mut self, files: &[File]) -> Result<()> {
+        let bytes = self.text(files)?;
+        let undone = |commit: &Self, error| {
+            files.iter().for_each(|file| commit.place.delete(&file.path));
+            Err(error)
+        };
+        for _ in 0..TRIES_MAX {
+            let name = commit_name(self.table.as_ref().map_or(0, |table| table.version() + 1));
+            let is_created = match self.place.create(&name, &bytes) {
+                Ok(is_created) => is_created,
+                // The answer may have been lost.
+                Err(error) => match self.place.read(&name, bytes.len() as u64) {
+                    Ok(found) if found == bytes => true,
+                    Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                        return undone(self, error);
+                    }
+                    _ => return Err(error),
+                },
+            };
+            if is_created {
+                return Ok(());
+            }
+            let refreshed = match &mut self.table {
+                Some(table) => table.refresh(),
+                None => {
+                    let message = "another process has created a table here meanwhile";
+                    let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
+                    Err(Error::io(&self.name, error))
+                }
+            };
+            if let Err(error) = refreshed {
+                return undone(self, error);
+            }
+        }
+        let message = "others commit to the table all the time";
+        undone(self, Error::Config(format!("{}: {message}", self.name)))
+    }
+
+    /// The lines of the commit.
+    fn text(&self, files: &[File]) -> Result<Vec<u8>> {
+        let now = now();
+        let mode = if self.table.is_some() { "Append" } else { "ErrorIfExists" };
+        let by = serde_json::to_string(&self.partitions).unwrap_or_default();
+        let mut actions = vec![Action {
+            commit_info: Some(json!({
+                "timestamp": now,
+                "operation": "WRITE",
+                "operationParameters": {"mode": mode, "partitionBy": by},
+                "isBlindAppend": true,
+                "engineInfo": concat!("arrowsmith/", env!("CARGO_PKG_VERSION")),
+                "txnId": identifier(),
+            })),
+            ..Action::default()
+        }];
+        if self.table.is_none() {
+            actions.push(Action { protocol: Some(protocol(&self.columns)), ..Action::default() });
+            let metadata = Metadata {
+                id: identifier(),
+                format: Format { provider: "parquet".to_owned(), options: BTreeMap::new() },
+                schema_string: schema::text(&self.columns),
+                partition_columns: self.partitions.clone(),
+                configuration: BTreeMap::new(),
+                created_time: Some(now),
+            };
+            actions.push(Action { meta_data: Some(metadata), ..Action::default() });
+        }
+        let zoneless: Vec<&str> = self.zoneless();
+        for file in files {
+            let folders = file.path.split('/').rev().skip(1).collect::<Vec<_>>();
+            let values = partitions_of(folders.into_iter().rev()).into_iter();
+            let values = values.map(|(name, value)| {
+                let is_zoneless = zoneless.contains(&name.as_str());
+                let value = value.map(|v| if is_zoneless { v.replace('T', " ") } else { v });
+                (name, value)
+            });
+            let add = Add {
+                path: encoded(&file.path),
+                partition_values: values.collect(),
+                size: i64::try_from(file.bytes).unwrap_or(i64::MAX),
+                modification_time: now,
+                data_change: true,
+                stats: Some(file.statistics.clone()),
+                deletion_vector: None,
+            };
+            actions.push(Action { add: Some(add), ..Action::default() });
+        }
+        let mut bytes = Vec::new();
+        for action in actions {
+            let line = serde_json::to_vec(&action);
+            bytes.extend(line.map_err(|error| Error::io(&self.name, error.into()))?);
+            bytes.push(b'\n');
+        }
+        Ok(bytes)
+    }
+
+    /// Partition columns of times without a zone, which the log has with a space.
+    fn zoneless(&self) -> Vec<&str> {
+        let is_zoneless = |column: &&Column| column.data_type == "timestamp_ntz";
+        self.columns.iter().filter(is_zoneless).map(|column| column.name.as_str()).collect()
+    }
+}
+
+/// The protocol that a table with these columns needs.
+fn protocol(columns: &[Column]) -> Protocol {
+    let needs = columns.iter().any(|column| column.data_type.to_string().contains("timestamp_ntz"));
+    let feature = || needs.then(|| vec!["timestampNtz".to_owned()]);
+    Protocol {
+        min_reader_version: if needs { 3 } else { 1 },
+        min_writer_version: if needs { 7 } else { 2 },
+        reader_features: feature(),
+        writer_features: feature(),
+    }
+}
+
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A random UUID: hash maps of the standard library have random keys.
+fn identifier() -> String {
+    let random = || u128::from(RandomState::new().build_hasher().finish());
+    let bits = (random() << 64) | random();
+    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let digits = format!("{bits:032x}");
+    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| digits.get(part));
+    parts.into_iter().flatten().collect::<Vec<_>>().join("-")
+}
