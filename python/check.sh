@@ -4,7 +4,7 @@
 # setup.sh with the library first. Arguments are passed to pytest.
 #
 #   python/check.sh [ARGUMENTS]
-#   python/check.sh engines [ARGUMENTS]    the tests with Dask, Daft and Ray instead
+#   python/check.sh engines [ARGUMENTS]    the tests with Dask, Daft, Ray and deltalake
 set -euo pipefail
 cd "$(dirname "$0")"
 venv=$(cd .. && pwd)/.venv
