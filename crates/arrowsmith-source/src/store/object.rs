@@ -9,7 +9,10 @@ use arrowsmith_core::{Error, Result};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{
+    GetOptions, OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, ObjectStoreExt,
+    coalesce_ranges,
+};
 use tokio::runtime::{Builder, Runtime};
 
 use super::failure::io_error;
@@ -42,13 +45,26 @@ impl Ranged for Object {
     }
 
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>> {
-        let parts =
-            runtime()?.block_on(self.store.get_ranges(&self.path, ranges)).map_err(io_error)?;
-        let lengths = ranges.iter().map(|range| range.end - range.start);
-        if !lengths.eq(parts.iter().map(|part| part.len() as u64)) {
-            return Err(io::Error::other("the store returned fewer bytes than it announced"));
-        }
-        Ok(parts)
+        let fetch = |range| fetch(&*self.store, &self.path, range);
+        runtime()?.block_on(coalesce_ranges(ranges, fetch, OBJECT_STORE_COALESCE_DEFAULT))
+    }
+}
+
+/// The bytes of a range: exactly as many as were requested, whatever the server sends.
+async fn fetch(store: &dyn ObjectStore, path: &Path, range: Range<u64>) -> io::Result<Bytes> {
+    let wrong = |what| io::Error::other(format!("the store returned {what} than requested"));
+    let mut left = range.end.saturating_sub(range.start);
+    let options = GetOptions::new().with_range(Some(range));
+    let mut stream = store.get_opts(path, options).await.map_err(io_error)?.into_stream();
+    let mut parts = Vec::new();
+    while let Some(part) = stream.try_next().await.map_err(io_error)? {
+        left = left.checked_sub(part.len() as u64).ok_or_else(|| wrong("more bytes"))?;
+        parts.push(part);
+    }
+    match (left, parts.len()) {
+        (0, 1) => Ok(parts.remove(0)),
+        (0, _) => Ok(parts.concat().into()),
+        _ => Err(wrong("fewer bytes")),
     }
 }
 

@@ -145,6 +145,22 @@ fn answer(stream: TcpStream, bytes: &[u8], sent: &AtomicUsize) -> Option<()> {
             let date = "Last-Modified: Wed, 01 May 2024 00:00:00 GMT\r\nETag: \"1\"\r\n";
             format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{about}{date}\r\n", part.len())
         };
+        let lies = match () {
+            () if !request.starts_with("GET") => None,
+            () if request.contains("/endless") => Some(1_u64 << 40),
+            () if request.contains("/short") => Some(4),
+            () => None,
+        };
+        if let Some(bytes) = lies {
+            // The announced range, but another number of bytes.
+            let length = format!("Content-Length: {}", part.len());
+            let lie = head.replace(&length, &format!("Content-Length: {bytes}"));
+            stream.write_all(lie.as_bytes()).ok()?;
+            for _ in 0..bytes / 4 {
+                stream.write_all(b"PAR1").ok()?;
+            }
+            continue;
+        }
         stream.write_all(head.as_bytes()).ok()?;
         if request.starts_with("GET") && !request.contains("/missing") {
             stream.write_all(part).ok()?;
@@ -168,6 +184,18 @@ fn only_what_is_needed_comes_over_the_network() {
     assert_eq!(sum(files(), "a >= 0").0, 100_000);
     let error = expand_url(&format!("{address}/missing"), &["parquet"]).err().unwrap();
     assert!(error.to_string().contains("/missing: "), "{error}");
+}
+
+/// A server that sends other than what it announced is an error: it takes no more memory than what
+/// was requested.
+#[test]
+fn a_server_sends_neither_more_nor_less_than_requested() {
+    let (address, _) = serve(file(0));
+    for (name, expected) in [("endless", "more bytes"), ("short", "fewer bytes")] {
+        let files = expand_url(&format!("{address}/{name}"), &["parquet"]).unwrap();
+        let error = ReaderBuilder::new().open(files).map(drop).unwrap_err().to_string();
+        assert!(error.contains(&format!("{expected} than requested")), "{error}");
+    }
 }
 
 #[test]
