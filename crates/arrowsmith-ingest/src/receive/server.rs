@@ -92,7 +92,13 @@ where
 {
     let mut builder = Builder::new(TokioExecutor::new());
     let idle = common.limits.idle_seconds.duration();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(idle.min(Duration::from_secs(30)));
+    // A client may end its side after the request; it still waits for the answer, and its records
+    // are stored either way.
+    builder
+        .http1()
+        .half_close(true)
+        .timer(TokioTimer::new())
+        .header_read_timeout(idle.min(Duration::from_secs(30)));
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -110,6 +110,8 @@ fn chunked(service: &Service, body: &[u8]) -> (u16, String) {
         socket.write_all(b"\r\n").unwrap();
     }
     socket.write_all(b"0\r\n\r\n").unwrap();
+    // The answer comes to a client that sends no more, too.
+    socket.shutdown(Shutdown::Write).unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
     let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
