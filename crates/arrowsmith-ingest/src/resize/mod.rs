@@ -74,27 +74,13 @@ pub(crate) fn resize(
 struct Part {
     batch: RecordBatch,
     key: Option<Arc<str>>,
-    /// Of the batch that it is a part of.
+    /// Of these rows.
     runs: Runs,
-    /// Which rows of that batch these are, where not all.
-    rows: Option<Vec<u32>>,
 }
 
 impl Part {
-    /// Origins of some rows; of the whole batch if the rows have been reordered.
-    fn origins(&self, start: usize, rows: usize) -> Vec<Origin> {
-        match &self.rows {
-            None => self.runs.origins(start, rows),
-            Some(_) => self.runs.origins(0, usize::MAX),
-        }
-    }
-
     /// Origin of one row.
     fn origin(&self, row: usize) -> Origin {
-        let row = match &self.rows {
-            None => row,
-            Some(rows) => rows.get(row).map_or(row, |&row| row as usize),
-        };
         let origin = self.runs.origins(row, 1).first().copied();
         origin.unwrap_or(Origin { connection: 0, first: 0, last: 0, rows: 1 })
     }
@@ -102,20 +88,21 @@ impl Part {
 
 #[cfg(not(feature = "pulsar"))]
 fn keyed(_stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
-    vec![Part { batch, key: None, runs: runs.clone(), rows: None }]
+    vec![Part { batch, key: None, runs: runs.clone() }]
 }
 
 #[cfg(feature = "pulsar")]
 fn keyed(stream: &Stream, batch: RecordBatch, runs: &Runs) -> Vec<Part> {
     use arrowsmith_publish_pulsar::key::{Keyed, split};
 
-    let whole = |batch| vec![Part { batch, key: None, runs: runs.clone(), rows: None }];
+    let whole = |batch| vec![Part { batch, key: None, runs: runs.clone() }];
     let Some(field) = &stream.config.key else { return whole(batch) };
     match split(&batch, field) {
         Ok(parts) => {
-            let part = |part: Keyed| {
-                let rows = Some(part.rows);
-                Part { batch: part.batch, key: part.key, runs: runs.clone(), rows }
+            let part = |Keyed { key, batch, rows }: Keyed| Part {
+                batch,
+                key,
+                runs: runs.pick(rows.iter().map(|&row| row as usize)),
             };
             parts.into_iter().map(part).collect()
         }
@@ -156,7 +143,7 @@ fn cut(
     outcome: &mut Outcome,
 ) {
     let slice = part.batch.slice(start, rows);
-    let origins = || part.origins(start, rows);
+    let origins = || part.runs.origins(start, rows);
     let compressed = stream.config.compression != crate::config::CompressionConfig::None;
     if bytes_max < usize::MAX || needs.payload {
         // What is compressed may be smaller than the estimate; a single row is always tried.

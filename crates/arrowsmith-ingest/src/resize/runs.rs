@@ -47,6 +47,31 @@ impl Runs {
         Self(taken)
     }
 
+    /// The runs of some rows, in ascending order.
+    #[cfg(any(test, feature = "pulsar"))]
+    pub(crate) fn pick(&self, rows: impl IntoIterator<Item = usize>) -> Self {
+        let mut picked: Vec<Run> = Vec::new();
+        let mut runs = self.0.iter();
+        let (mut run, mut start) = (runs.next(), 0);
+        for row in rows {
+            while let Some(before) = run.filter(|run| row - start >= run.rows) {
+                start += before.rows;
+                run = runs.next();
+            }
+            let Some(&Run { connection, first, .. }) = run else { break };
+            let number = first + (row - start) as u64;
+            match picked.last_mut() {
+                Some(last)
+                    if last.connection == connection && last.first + last.rows as u64 == number =>
+                {
+                    last.rows += 1;
+                }
+                _ => picked.push(Run { connection, first: number, rows: 1 }),
+            }
+        }
+        Self(picked)
+    }
+
     /// Calls `each` with connection and number of every row.
     pub(crate) fn for_each(&self, mut each: impl FnMut(u64, u64)) {
         for run in &self.0 {
@@ -124,5 +149,30 @@ mod tests {
         let taken = runs.take(2);
         assert_eq!(taken.origins(0, 9), [origin(7, 11, 13, 2)]);
         assert_eq!(runs.origins(0, 4), [origin(7, 14, 16, 3), origin(8, 0, 0, 1)]);
+    }
+
+    #[test]
+    fn picked_rows_keep_their_senders_and_numbers() {
+        let of = |runs: &Runs| {
+            let mut all = Vec::new();
+            runs.for_each(|connection, number| all.push((connection, number)));
+            all
+        };
+        let mut runs = Runs::default();
+        runs.add(7, 10, &report(5, &[10, 12]));
+        runs.add(8, 0, &report(3, &[]));
+        runs.add(7, 15, &report(2, &[]));
+        let all = of(&runs);
+        for subset in 0..1_u32 << all.len() {
+            let rows = || (0..all.len()).filter(|row| subset >> row & 1 == 1);
+            let wanted: Vec<_> = rows().map(|row| all[row]).collect();
+            assert_eq!(of(&runs.pick(rows())), wanted, "{subset:b}");
+        }
+        // A key's rows alternate with those of others: the origins are those of the key.
+        let picked = runs.pick([0, 2, 6]);
+        let origin = |connection, first, last, rows| Origin { connection, first, last, rows };
+        assert_eq!(picked.origins(0, 3), [origin(7, 11, 15, 3)]);
+        assert_eq!(picked.origins(1, 1), [origin(7, 14, 14, 1)]);
+        assert_eq!(of(&runs.pick([7, 8, 9])), [(7, 16)]);
     }
 }
