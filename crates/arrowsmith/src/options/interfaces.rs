@@ -159,8 +159,34 @@ fn python_has_every_option() {
     hold("python/python/arrowsmith/_options.py", None, &out);
 }
 
-/// A setter of a Java builder; two for options of two types.
+/// The words of an option as an enum in Java.
+fn java_enum(option: &OptionInfo, choices: &Choices, out: &mut String) {
+    let (class, setter) = (camel(option.name, true), camel(option.name, false));
+    writeln!(out, "  /** Values of {{@link #{setter}({class})}}. */").unwrap();
+    writeln!(out, "  public enum {class} {{").unwrap();
+    for (number, choice) in choices.all.iter().enumerate() {
+        let end = if number + 1 == choices.all.len() { "" } else { "," };
+        let help = match choice.help {
+            "" => format!("{{@code {}}}", choice.name),
+            help => help.replace('`', ""),
+        };
+        if help.len() + "    /** . */".len() <= 100 {
+            writeln!(out, "    /** {help}. */").unwrap();
+        } else {
+            out.push_str("    /**\n");
+            out.push_str(&wrapped(&(help + "."), "     * ", 100));
+            out.push_str("     */\n");
+        }
+        writeln!(out, "    {}{end}", choice.name.to_uppercase()).unwrap();
+    }
+    out.push_str("  }\n\n");
+}
+
+/// A setter of a Java builder; two for options of two types, and an enum for one of words.
 fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
+    if let Kind::Choice(choices) = option.kind {
+        java_enum(option, choices, out);
+    }
     let name = camel(option.name, false);
     let mut setter = |method: &str, takes: &str, value: &str| {
         let help = described(option, "{@code ", "}");
@@ -183,8 +209,11 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
             setter(&name, "Integer", &name);
         }
         Kind::Count { .. } | Kind::CountOrAll | Kind::Bytes => setter(&name, "Long", &name),
-        Kind::Choice(_)
-        | Kind::Engine
+        Kind::Choice(_) => {
+            setter(&name, &camel(option.name, true), &name);
+            setter(&name, "String", &name);
+        }
+        Kind::Engine
         | Kind::Schema
         | Kind::Types
         | Kind::Name

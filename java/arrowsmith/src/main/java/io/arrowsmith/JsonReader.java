@@ -225,6 +225,32 @@ public final class JsonReader {
     return this;
   }
 
+  /** Values of {@link #format(Format)}. */
+  public enum Format {
+    /** Detect from the first bytes: an array, one record per line, or else concatenated. */
+    AUTO,
+    /** One record per line. */
+    NDJSON,
+    /** Records one after another, each on any number of lines. */
+    CONCATENATED,
+    /** The elements of one array. */
+    ARRAY
+  }
+
+  /**
+   * How records are separated: {@code auto} (detect from the first bytes: an array, one record per
+   * line, or else concatenated), {@code ndjson} (one record per line), {@code concatenated}
+   * (records one after another, each on any number of lines), {@code array} (the elements of one
+   * array). Default: {@code auto}.
+   *
+   * @param format the value
+   * @return this
+   */
+  public JsonReader format(final Format format) {
+    options.set("format", format);
+    return this;
+  }
+
   /**
    * How records are separated: {@code auto} (detect from the first bytes: an array, one record per
    * line, or else concatenated), {@code ndjson} (one record per line), {@code concatenated}
@@ -274,6 +300,32 @@ public final class JsonReader {
    */
   public JsonReader rangeEnd(final Long rangeEnd) {
     options.set("range_end", rangeEnd);
+    return this;
+  }
+
+  /** Values of {@link #compression(Compression)}. */
+  public enum Compression {
+    /** Detect from the first bytes. */
+    AUTO,
+    /** {@code none}. */
+    NONE,
+    /** {@code gzip}. */
+    GZIP,
+    /** {@code zstd}. */
+    ZSTD,
+    /** {@code lz4}. */
+    LZ4
+  }
+
+  /**
+   * How the input is compressed: {@code auto} (detect from the first bytes), {@code none}, {@code
+   * gzip}, {@code zstd}, {@code lz4}. Default: {@code auto}.
+   *
+   * @param compression the value
+   * @return this
+   */
+  public JsonReader compression(final Compression compression) {
+    options.set("compression", compression);
     return this;
   }
 
@@ -370,6 +422,29 @@ public final class JsonReader {
     return this;
   }
 
+  /** Values of {@link #onError(OnError)}. */
+  public enum OnError {
+    /** Stop with an error; the rows before it are kept. */
+    FAIL,
+    /** Replace a value that does not match by null. */
+    NULL,
+    /** Skip the record. */
+    SKIP
+  }
+
+  /**
+   * How to handle records that do not match the schema: {@code fail} (stop with an error; the rows
+   * before it are kept), {@code null} (replace a value that does not match by null), {@code skip}
+   * (skip the record). Default: {@code fail}.
+   *
+   * @param onError the value
+   * @return this
+   */
+  public JsonReader onError(final OnError onError) {
+    options.set("on_error", onError);
+    return this;
+  }
+
   /**
    * How to handle records that do not match the schema: {@code fail} (stop with an error; the rows
    * before it are kept), {@code null} (replace a value that does not match by null), {@code skip}
@@ -380,6 +455,26 @@ public final class JsonReader {
    */
   public JsonReader onError(final String onError) {
     options.set("on_error", onError);
+    return this;
+  }
+
+  /** Values of {@link #duplicateKeys(DuplicateKeys)}. */
+  public enum DuplicateKeys {
+    /** Use the last value. */
+    LAST,
+    /** Treat the record as one that does not match the schema. */
+    ERROR
+  }
+
+  /**
+   * How to handle a key that appears twice in an object: {@code last} (use the last value), {@code
+   * error} (treat the record as one that does not match the schema). Default: {@code last}.
+   *
+   * @param duplicateKeys the value
+   * @return this
+   */
+  public JsonReader duplicateKeys(final DuplicateKeys duplicateKeys) {
+    options.set("duplicate_keys", duplicateKeys);
     return this;
   }
 
@@ -395,6 +490,26 @@ public final class JsonReader {
     return this;
   }
 
+  /** Values of {@link #unknownKeys(UnknownKeys)}. */
+  public enum UnknownKeys {
+    /** Ignore the key and its value. */
+    SKIP,
+    /** Treat the record as one that does not match the schema. */
+    ERROR
+  }
+
+  /**
+   * How to handle a key that is not in the schema: {@code skip} (ignore the key and its value),
+   * {@code error} (treat the record as one that does not match the schema). Default: {@code skip}.
+   *
+   * @param unknownKeys the value
+   * @return this
+   */
+  public JsonReader unknownKeys(final UnknownKeys unknownKeys) {
+    options.set("unknown_keys", unknownKeys);
+    return this;
+  }
+
   /**
    * How to handle a key that is not in the schema: {@code skip} (ignore the key and its value),
    * {@code error} (treat the record as one that does not match the schema). Default: {@code skip}.
@@ -404,6 +519,30 @@ public final class JsonReader {
    */
   public JsonReader unknownKeys(final String unknownKeys) {
     options.set("unknown_keys", unknownKeys);
+    return this;
+  }
+
+  /** Values of {@link #lateKeys(LateKeys)}. */
+  public enum LateKeys {
+    /** Add columns; an error where the schema is given before the end (streams). */
+    ADD,
+    /** Fail, with the key and its position. */
+    ERROR,
+    /** Skip the key and its value, and count it. */
+    IGNORE
+  }
+
+  /**
+   * How to handle keys that an inferred schema lacks because they first appear after the records
+   * that it was inferred from: {@code add} (add columns; an error where the schema is given before
+   * the end (streams)), {@code error} (fail, with the key and its position), {@code ignore} (skip
+   * the key and its value, and count it). Default: {@code add}.
+   *
+   * @param lateKeys the value
+   * @return this
+   */
+  public JsonReader lateKeys(final LateKeys lateKeys) {
+    options.set("late_keys", lateKeys);
     return this;
   }
 

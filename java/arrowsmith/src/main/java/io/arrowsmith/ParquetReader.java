@@ -193,6 +193,32 @@ public final class ParquetReader {
     return this;
   }
 
+  /** Values of {@link #strings(Strings)}. */
+  public enum Strings {
+    /** As in the Arrow schema that is stored in the file, else small. */
+    AUTO,
+    /** 32-bit offsets: utf8, binary. */
+    SMALL,
+    /** 64-bit offsets: large_utf8, large_binary. */
+    LARGE,
+    /** Views: utf8_view, binary_view. */
+    VIEW
+  }
+
+  /**
+   * The Arrow type of strings and binary values: {@code auto} (as in the Arrow schema that is
+   * stored in the file, else small), {@code small} (32-bit offsets: utf8, binary), {@code large}
+   * (64-bit offsets: large_utf8, large_binary), {@code view} (views: utf8_view, binary_view).
+   * Default: {@code auto}.
+   *
+   * @param strings the value
+   * @return this
+   */
+  public ParquetReader strings(final Strings strings) {
+    options.set("strings", strings);
+    return this;
+  }
+
   /**
    * The Arrow type of strings and binary values: {@code auto} (as in the Arrow schema that is
    * stored in the file, else small), {@code small} (32-bit offsets: utf8, binary), {@code large}
@@ -207,6 +233,29 @@ public final class ParquetReader {
     return this;
   }
 
+  /** Values of {@link #lists(Lists)}. */
+  public enum Lists {
+    /** As in the Arrow schema that is stored in the file, else small. */
+    AUTO,
+    /** 32-bit offsets: list. */
+    SMALL,
+    /** 64-bit offsets: large_list. */
+    LARGE
+  }
+
+  /**
+   * The Arrow type of lists: {@code auto} (as in the Arrow schema that is stored in the file, else
+   * small), {@code small} (32-bit offsets: list), {@code large} (64-bit offsets: large_list).
+   * Default: {@code auto}.
+   *
+   * @param lists the value
+   * @return this
+   */
+  public ParquetReader lists(final Lists lists) {
+    options.set("lists", lists);
+    return this;
+  }
+
   /**
    * The Arrow type of lists: {@code auto} (as in the Arrow schema that is stored in the file, else
    * small), {@code small} (32-bit offsets: list), {@code large} (64-bit offsets: large_list).
@@ -217,6 +266,30 @@ public final class ParquetReader {
    */
   public ParquetReader lists(final String lists) {
     options.set("lists", lists);
+    return this;
+  }
+
+  /** Values of {@link #timestampUnit(TimestampUnit)}. */
+  public enum TimestampUnit {
+    /** {@code s}. */
+    S,
+    /** {@code ms}. */
+    MS,
+    /** {@code us}. */
+    US,
+    /** {@code ns}. */
+    NS
+  }
+
+  /**
+   * The unit of all timestamps; what is finer is truncated: {@code s}, {@code ms}, {@code us},
+   * {@code ns}. Default: that of the file.
+   *
+   * @param timestampUnit the value
+   * @return this
+   */
+  public ParquetReader timestampUnit(final TimestampUnit timestampUnit) {
+    options.set("timestamp_unit", timestampUnit);
     return this;
   }
 

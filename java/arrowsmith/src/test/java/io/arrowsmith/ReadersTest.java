@@ -184,7 +184,7 @@ class ReadersTest {
         rows(
             JsonReader.builder()
                 .schema("a: int64")
-                .onError("null")
+                .onError(JsonReader.OnError.NULL)
                 .onReject(rejects::add)
                 .open(allocator, text(bad)));
     assertEquals("[{}]", nulls.toString());

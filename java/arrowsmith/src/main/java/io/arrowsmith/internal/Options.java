@@ -3,6 +3,7 @@ package io.arrowsmith.internal;
 
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -23,7 +24,7 @@ public final class Options {
    * Sets an option.
    *
    * @param name its name, as in Python
-   * @param value a text, number, boolean or collection of these; null removes the option
+   * @param value a text, number, boolean, enum or collection of these; null removes the option
    */
   public void set(final String name, final Object value) {
     if (value == null) {
@@ -82,6 +83,8 @@ public final class Options {
       json.append(']');
     } else if (value instanceof Number || value instanceof Boolean) {
       json.append(value);
+    } else if (value instanceof Enum<?> word) {
+      text(json, word.name().toLowerCase(Locale.ROOT));
     } else {
       text(json, value.toString());
     }
