@@ -287,7 +287,7 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
             counts: true,
         });
     }
-    if scope.full && scope.has(&["json", "parquet", "jvm"]) {
+    if scope.full && scope.has(&["json", "parquet", "ingest", "jvm"]) {
         checks.extend(checked_memory());
     }
     if scope.has(&["json", "flight"]) {
@@ -309,8 +309,15 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
     checks
 }
 
-/// Memory checks: Miri where no foreign code is called, AddressSanitizer where there is `unsafe`;
-/// then every fuzz target for some time.
+/// The target of sanitized builds. Without `--target`, build scripts and macros would be
+/// instrumented too.
+const SANITIZED: &str = "x86_64-unknown-linux-gnu";
+
+/// Packages whose tests run under the sanitizers.
+const UNSAFE_OR_THREADED: [&str; 3] = ["simd", "ffi", "ingest"];
+
+/// Memory checks: Miri where no foreign code is called, the sanitizers where there is `unsafe` or
+/// many threads; then every fuzz target for some time.
 fn checked_memory() -> Vec<Check> {
     let folder = |name: &str| shell::target().join(name).display().to_string();
     let miri = |words: &[&str]| {
@@ -320,14 +327,20 @@ fn checked_memory() -> Vec<Check> {
             .env("MIRIFLAGS", "-Zmiri-disable-isolation")
             .env("ARROWSMITH_CPU", "portable")
     };
-    let address = Command::new(&["cargo", "+nightly", "test", "--locked", "--lib", "--tests"])
-        .words(&["-p", "arrowsmith-simd", "-p", "arrowsmith-ffi"])
-        // Without `--target`, build scripts and macros would be instrumented too.
-        .words(&["--target", "x86_64-unknown-linux-gnu"])
-        .env("CARGO_TARGET_DIR", folder("asan"))
-        .env("RUSTFLAGS", "-Zsanitizer=address")
+    let sanitized = |short: &str, name: &str| {
+        Command::new(&["cargo", "+nightly", "test", "--locked", "--lib", "--tests"])
+            .words(&["-p", &package(short), "--target", SANITIZED])
+            .env("CARGO_TARGET_DIR", folder(name))
+            .env("RUSTFLAGS", format!("-Zsanitizer={name}"))
+    };
+    let address = |short: &&str| {
         // Pools and statics live as long as the process.
-        .env("ASAN_OPTIONS", "detect_leaks=0");
+        sanitized(short, "address").env("ASAN_OPTIONS", "detect_leaks=0")
+    };
+    let thread = |short: &&str| {
+        // Without its own build of the standard library, the sanitizer does not see its locks.
+        sanitized(short, "thread").words(&["-Zbuild-std"]).env("TSAN_OPTIONS", "halt_on_error=1")
+    };
     let this = std::env::current_exe().unwrap_or_default().display().to_string();
     vec![
         plain(
@@ -339,7 +352,8 @@ fn checked_memory() -> Vec<Check> {
                 miri(&["-p", "arrowsmith-graph", "--lib", "--", "wire"]),
             ],
         ),
-        plain("AddressSanitizer", vec![address]),
+        plain("AddressSanitizer", UNSAFE_OR_THREADED.iter().map(address).collect()),
+        plain("ThreadSanitizer", UNSAFE_OR_THREADED.iter().map(thread).collect()),
         plain("fuzz targets", vec![Command::new(&[&this[..], "fuzz", "--minutes", "20"])]),
     ]
 }

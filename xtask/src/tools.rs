@@ -230,15 +230,15 @@ pub const FULL: &[Tool] = &[
     },
     Tool {
         name: "nightly compiler",
-        needed: "AddressSanitizer on what is unsafe",
-        areas: &["json", "parquet", "jvm"],
+        needed: "the sanitizers on what is unsafe or has threads",
+        areas: &["json", "parquet", "ingest", "jvm"],
         found: "rustc +nightly --version",
         install: Command("rustup toolchain install nightly --profile minimal"),
     },
     Tool {
-        name: "Miri",
-        needed: "undefined behaviour in what an interpreter can run",
-        areas: &["json", "parquet"],
+        name: "Miri, sources of the standard library",
+        needed: "undefined behaviour in what an interpreter can run, ThreadSanitizer",
+        areas: &["json", "parquet", "ingest", "jvm"],
         found: "cargo +nightly miri --version && \
             test -d \"$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library\"",
         install: Command("rustup component add --toolchain nightly miri rust-src"),
