@@ -397,6 +397,28 @@ public final class JsonReader {
     return this;
   }
 
+  /** Values of {@link #dialect(Dialect)}. */
+  public enum Dialect {
+    /** Exactly ISO 8601; strings only in columns of strings. */
+    ISO,
+    /** As Apache Spark 4 reads JSON. */
+    SPARK
+  }
+
+  /**
+   * Whose rules decide which value a text is: in {@code spark}, dates, timestamps, base64, and
+   * values in columns of strings are what the JSON source of Apache Spark makes of them: {@code
+   * iso} (exactly ISO 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4
+   * reads JSON). Default: {@code iso}.
+   *
+   * @param dialect the value
+   * @return this
+   */
+  public JsonReader dialect(final Dialect dialect) {
+    options.set("dialect", dialect);
+    return this;
+  }
+
   /**
    * Whose rules decide which value a text is: in {@code spark}, dates, timestamps, base64, and
    * values in columns of strings are what the JSON source of Apache Spark makes of them: {@code
