@@ -205,7 +205,7 @@ fn two_digits(tens: u8, ones: u8) -> Result<u32, TextError> {
 /// Years are counted from March, so that the leap day is the last one: E. Reingold,
 /// N. Dershowitz, "Calendrical Calculations"; the month formula is Zeller's.
 #[inline(always)]
-fn days_from_civil(year: u32, month: u32, day: u32) -> Result<i32, TextError> {
+pub(crate) fn days_from_civil(year: u32, month: u32, day: u32) -> Result<i32, TextError> {
     const LENGTHS: [u8; 16] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = u32::from(LENGTHS[month as usize & 15]) + u32::from(month == 2 && leap);
