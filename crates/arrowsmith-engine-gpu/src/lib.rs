@@ -280,5 +280,8 @@ impl Engine for GpuEngine {
 
 /// Lays a plan out for the kernels.
 fn program(plan: &Plan) -> std::result::Result<Program, Declined> {
+    if plan.has_coercions() {
+        return Err(Declined::new("", "its kernels have no coercions"));
+    }
     Program::new(plan).map_err(|lacks| Declined::new("", format!("its kernels have no {lacks}")))
 }

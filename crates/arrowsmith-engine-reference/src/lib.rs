@@ -50,6 +50,9 @@ impl Engine for ReferenceEngine {
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         check_options(options)?;
+        if plan.has_coercions() {
+            return Err(Declined::new("", "arrow-json has no coercions").into());
+        }
         supported::check_schema(plan.schema()).map_err(EngineError::of_schema)
     }
 

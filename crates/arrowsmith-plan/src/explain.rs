@@ -93,6 +93,9 @@ fn describe(f: &mut Formatter<'_>, node: &Node) -> fmt::Result {
         Op::Struct(_) => f.write_str("object")?,
         Op::Map { .. } => f.write_str("object of any keys")?,
     }
+    if let Some(coercion) = &node.coercion {
+        write!(f, ", {coercion}")?;
+    }
     f.write_str(" → ")?;
     match &node.data_type {
         // Their children have lines of their own.

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod coerce;
 mod explain;
 pub mod load;
 mod overlay;
@@ -15,6 +16,8 @@ pub mod plan;
 pub mod text;
 mod width;
 
+pub use arrowsmith_core::Error;
+pub use coerce::{COERCE_METADATA_KEY, Coercion, with_coercion};
 pub use overlay::with_types;
 pub use plan::{
     BinaryEncoding, FieldPlan, FloatWidth, IntWidth, Node, Op, Plan, ROOT_METADATA_KEY,

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use arrowsmith_core::{Error, Result};
 
+use crate::coerce::{self, Coercion};
+
 /// Schema metadata key for the kind of records: `"value"` if records are not objects but the values
 /// of the schema's only column; absent otherwise.
 pub const ROOT_METADATA_KEY: &str = "arrowsmith:root";
@@ -44,6 +46,8 @@ pub struct Node {
     pub data_type: DataType,
     /// Whether `null`, or a missing value, is allowed.
     pub nullable: bool,
+    /// What it accepts beyond the values of its type.
+    pub coercion: Option<Arc<Coercion>>,
 }
 
 /// One key of an object.
@@ -187,9 +191,11 @@ impl Plan {
         Self::compile(Arc::new(schema))
     }
 
-    fn compile(schema: SchemaRef) -> Result<Self> {
+    fn compile(given: SchemaRef) -> Result<Self> {
+        let bare = coerce::without(&given).map(Arc::new);
+        let schema = bare.clone().unwrap_or_else(|| Arc::clone(&given));
         let value_root = schema.metadata().get(ROOT_METADATA_KEY).is_some_and(|v| v == "value");
-        let root = if value_root {
+        let mut root = if value_root {
             match schema.fields().as_ref() {
                 [field] => compile_field(field, field.name())?,
                 _ => {
@@ -204,8 +210,12 @@ impl Plan {
                 op: Op::Struct(compile_fields(schema.fields(), "")?),
                 data_type: DataType::Struct(schema.fields().clone()),
                 nullable: false,
+                coercion: None,
             }
         };
+        if bare.is_some() {
+            coerce::attach(&mut root, given.fields(), value_root)?;
+        }
         Ok(Self { schema, root, value_root })
     }
 
@@ -328,7 +338,8 @@ fn compile_field(field: &Field, path: &str) -> Result<Node> {
         return Err(Error::schema(path, message));
     }
     let op = compile_type(field, field.data_type(), path)?;
-    Ok(Node { op, data_type: field.data_type().clone(), nullable: field.is_nullable() })
+    let (data_type, nullable) = (field.data_type().clone(), field.is_nullable());
+    Ok(Node { op, data_type, nullable, coercion: None })
 }
 
 fn depth(data_type: &DataType) -> usize {

@@ -6,6 +6,7 @@
 
 mod build;
 mod capacity;
+mod coerce;
 mod convert;
 mod decoder;
 mod keys;

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_core::{Dialect, Error, Result};
 use arrowsmith_number::TimeUnit as Unit;
-use arrowsmith_plan::{BinaryEncoding, FloatWidth, IntWidth, Node, Op, Plan};
+use arrowsmith_plan::{BinaryEncoding, Coercion, FloatWidth, IntWidth, Node, Op, Plan};
 
+use super::coerce::Coerced;
 use super::keys::KeyTable;
 
 /// Index of a node, and of its column.
@@ -48,6 +49,8 @@ pub(crate) enum Code {
     FixedList(Id, usize),
     /// Index of its [`Object`].
     Struct(usize),
+    /// A scalar that takes more than the values of its type: index of its [`Coerced`].
+    Coerced(usize),
     Map(Id, Id),
 }
 
@@ -128,6 +131,8 @@ impl Code {
 pub(crate) struct Step {
     pub code: Code,
     pub nullable: bool,
+    /// What it takes beyond the values of its type.
+    pub coercion: Option<Arc<Coercion>>,
     pub data_type: DataType,
     /// Number of open containers inside this value if it is a container, else around it.
     pub depth: usize,
@@ -183,6 +188,7 @@ impl FieldSets {
 pub(crate) struct Program {
     pub steps: Vec<Step>,
     pub objects: Vec<Object>,
+    pub coerced: Vec<Coerced>,
     pub dialect: Dialect,
 }
 
@@ -194,7 +200,8 @@ pub(crate) const ROOT_OBJECT: usize = 0;
 
 impl Program {
     pub fn new(plan: &Plan, dialect: Dialect) -> Result<Self> {
-        let mut program = Self { steps: Vec::new(), objects: Vec::new(), dialect };
+        let (steps, objects, coerced) = (Vec::new(), Vec::new(), Vec::new());
+        let mut program = Self { steps, objects, coerced, dialect };
         program.reserve(1);
         program.lay(ROOT, plan.root(), 0)?;
         for object in 0..program.objects.len() {
@@ -218,6 +225,7 @@ impl Program {
         self.steps.extend((0..count).map(|_| Step {
             code: Code::Null,
             nullable: true,
+            coercion: None,
             data_type: DataType::Null,
             depth: 0,
         }));
@@ -291,8 +299,26 @@ impl Program {
             }
         };
         let (nullable, data_type) = (node.nullable, node.data_type.clone());
-        self.steps[id] = Step { code, nullable, data_type, depth };
+        let coercion = node.coercion.clone();
+        let code = match (&coercion, code) {
+            // These have only null words, in place of an error.
+            (None, code) | (_, code @ (Code::Null | Code::Struct(_))) => code,
+            (_, code @ (Code::List(_) | Code::FixedList(..) | Code::Map(..))) => code,
+            (Some(coercion), code) => {
+                self.coerced.push(Coerced { code, coercion: coercion.as_ref().clone() });
+                Code::Coerced(self.coerced.len() - 1)
+            }
+        };
+        self.steps[id] = Step { code, nullable, coercion, data_type, depth };
         Ok(())
+    }
+
+    /// The operation of a node's type.
+    pub fn code(&self, id: Id) -> Code {
+        match self.steps[id].code {
+            Code::Coerced(index) => self.coerced[index].code,
+            code => code,
+        }
     }
 }
 
@@ -304,7 +330,7 @@ pub(crate) fn base_type(data_type: &DataType) -> &DataType {
     }
 }
 
-fn convert_unit(unit: TimeUnit) -> Unit {
+pub(super) fn convert_unit(unit: TimeUnit) -> Unit {
     match unit {
         TimeUnit::Second => Unit::Second,
         TimeUnit::Millisecond => Unit::Millisecond,

@@ -63,3 +63,10 @@ fn records_that_do_not_look_alike() {
         each_level(|suite| suite.random_fault(Profile::Mixed, seed));
     }
 }
+
+#[test]
+fn coercions() {
+    for seed in 0..4 * seeds() {
+        each_level(|suite| suite.random_coercion(seed));
+    }
+}

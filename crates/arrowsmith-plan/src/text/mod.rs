@@ -26,9 +26,10 @@ mod parse;
 mod types;
 mod write;
 
+pub(crate) use parse::parse_coercion;
 pub use parse::parse_schema;
-pub(crate) use write::quote;
 pub use write::{format_schema, format_type};
+pub(crate) use write::{quote, unit_name};
 
 #[cfg(test)]
 mod tests;

@@ -277,12 +277,14 @@ fn errors_say_where_and_what() {
         ("a: list int8", "line 1, column 9: expected '<', found 'int8'"),
         (
             "a: int8 nul",
-            "line 1, column 9: expected end of line, ',', 'not null', 'encoding' or 'metadata', found 'nul'",
+            "line 1, column 9: expected end of line, ',', 'not null', 'scalars', 'nulls', 'format', \
+             'epoch', 'encoding' or 'metadata', found 'nul'",
         ),
         ("a: int8 not nul", "line 1, column 13: expected 'null' after 'not', found 'nul'"),
         (
             "a: int8 b: int8",
-            "line 1, column 9: expected end of line, ',', 'not null', 'encoding' or 'metadata', found 'b'",
+            "line 1, column 9: expected end of line, ',', 'not null', 'scalars', 'nulls', 'format', \
+             'epoch', 'encoding' or 'metadata', found 'b'",
         ),
         (
             "a: binary encoding b64",

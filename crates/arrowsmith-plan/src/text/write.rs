@@ -8,6 +8,7 @@ use arrow_schema::{DataType, Field, Schema, UnionMode};
 
 use super::lex::is_plain;
 use super::types::{INTERVALS, JSON, SIMPLE, UNITS, name_of};
+use crate::coerce::{COERCE_METADATA_KEY, Coercion};
 use crate::plan::{
     ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY,
 };
@@ -95,6 +96,11 @@ fn modifiers(text: &mut String, field: &Field, nullable: bool, json: bool) {
         text.push_str(" encoding ");
         text.push_str(encoding);
         metadata.remove(ENCODING_METADATA_KEY);
+    }
+    let coercion = metadata.get(COERCE_METADATA_KEY).and_then(|text| text.parse::<Coercion>().ok());
+    if let Some(coercion) = coercion.filter(|coercion| !coercion.is_empty()) {
+        let _ = write!(text, " {coercion}");
+        metadata.remove(COERCE_METADATA_KEY);
     }
     if !metadata.is_empty() {
         text.push_str(" metadata {");
@@ -215,6 +221,11 @@ fn map(text: &mut String, entries: &Field, sorted: bool) {
 
 fn number_pair(text: &mut String, name: &str, precision: u8, scale: i8) {
     let _ = write!(text, "{name}({precision}, {scale})");
+}
+
+/// The name of a unit of time.
+pub(crate) fn unit_name(unit: &arrow_schema::TimeUnit) -> &'static str {
+    word(UNITS, unit)
 }
 
 fn in_brackets(text: &mut String, name: &str, argument: &str) {

@@ -94,6 +94,9 @@ impl Layout {
     /// # Errors
     /// [`Error::Schema`] names the first field that the circuit cannot decode.
     pub fn new(plan: &Plan) -> Result<Self> {
+        if plan.has_coercions() {
+            return Err(Error::schema("", "the circuit has no coercions"));
+        }
         if plan.is_value_root() {
             return Err(Error::schema("", "the circuit takes records that are objects"));
         }

@@ -59,6 +59,15 @@ impl Suite<'_> {
         self.beside_the_oracle(&random::broken_case(seed, profile), &options, seed)
     }
 
+    /// Random columns with coercions, options, and a text for them.
+    ///
+    /// # Errors
+    /// In what the engine differs from the oracle.
+    pub fn random_coercion(&self, seed: u64) -> Held {
+        let options = random::options(&mut Rng::new(seed));
+        self.beside_the_oracle(&random::coerced_case(seed), &options, seed)
+    }
+
     /// A case in one piece and in pieces, over a padding.
     fn beside_the_oracle(&self, case: &RandomCase, options: &DecodeOptions, seed: u64) -> Held {
         let padding = *Rng::new(seed ^ 0xCA5E).pick(PADDINGS);
@@ -85,7 +94,7 @@ impl Suite<'_> {
                     "seed {seed}, {padding:?}, {:?}, {options:?}\n{}\nschema {:?}\noracle, then engine: {difference}",
                     case.framing,
                     String::from_utf8_lossy(&case.text),
-                    case.plan.schema().fields(),
+                    case.plan.to_string(),
                 )));
             }
         }

@@ -86,11 +86,11 @@ fn takes_number(op: &Op, dialect: Dialect) -> bool {
         || is_temporal(op)
 }
 
-fn is_temporal(op: &Op) -> bool {
+pub(super) fn is_temporal(op: &Op) -> bool {
     matches!(op, Op::Date32 | Op::Date64 | Op::Time(_) | Op::Timestamp { .. } | Op::Duration(_))
 }
 
-fn from_number(op: &Op, text: &str, dialect: Dialect) -> Result<Cell, ErrorKind> {
+pub(super) fn from_number(op: &Op, text: &str, dialect: Dialect) -> Result<Cell, ErrorKind> {
     let special = text.ends_with('N') || text.ends_with('y');
     match op {
         Op::Float(width) => float(*width, text),
@@ -119,12 +119,12 @@ fn from_number(op: &Op, text: &str, dialect: Dialect) -> Result<Cell, ErrorKind>
     }
 }
 
-fn in_range(value: Option<i128>, min: i128, max: i128) -> Result<Cell, ErrorKind> {
+pub(super) fn in_range(value: Option<i128>, min: i128, max: i128) -> Result<Cell, ErrorKind> {
     let value = value.filter(|value| (min..=max).contains(value));
     value.map(Cell::Int).ok_or(ErrorKind::Overflow)
 }
 
-fn int_range(width: IntWidth) -> (i128, i128) {
+pub(super) fn int_range(width: IntWidth) -> (i128, i128) {
     match width {
         IntWidth::I8 => (i8::MIN.into(), i8::MAX.into()),
         IntWidth::I16 => (i16::MIN.into(), i16::MAX.into()),

@@ -9,6 +9,7 @@
 pub mod array;
 mod binary;
 mod cell;
+mod coerce;
 mod convert;
 mod decoder;
 pub mod number;

@@ -143,6 +143,11 @@ impl<'a> Reader<'a> {
     fn exact_value(&mut self, node: &Node, nullable: bool) -> Result<Cell, Fault> {
         let start = self.at;
         let first = self.peek().ok_or_else(|| self.truncated())?;
+        if let Some(coercion) = &node.coercion
+            && let Some(cell) = self.coerced(node, coercion, first, nullable)?
+        {
+            return Ok(cell);
+        }
         if node.op == Op::Json {
             self.skip(Check::Text)?;
             let text = String::from_utf8_lossy(&self.data[start..self.at]).into_owned();

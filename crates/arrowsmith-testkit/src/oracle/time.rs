@@ -113,7 +113,7 @@ impl<'a> Text<'a> {
 }
 
 /// The digits of a fraction of a second, in units.
-fn fraction_units(digits: &str, unit: TimeUnit) -> Result<i64, ErrorKind> {
+pub(super) fn fraction_units(digits: &str, unit: TimeUnit) -> Result<i64, ErrorKind> {
     let places = units_per_second(unit).ilog10() as usize;
     let (kept, lost) = digits.split_at(places.min(digits.len()));
     if lost.bytes().any(|digit| digit != b'0') {
@@ -122,7 +122,7 @@ fn fraction_units(digits: &str, unit: TimeUnit) -> Result<i64, ErrorKind> {
     format!("0{kept:0<places$}").parse().map_err(|_| ErrorKind::InvalidValue)
 }
 
-fn to_units(seconds: i64, fraction: i64, unit: TimeUnit) -> Result<i64, ErrorKind> {
+pub(super) fn to_units(seconds: i64, fraction: i64, unit: TimeUnit) -> Result<i64, ErrorKind> {
     let value = i128::from(seconds) * i128::from(units_per_second(unit)) + i128::from(fraction);
     i64::try_from(value).map_err(|_| ErrorKind::Overflow)
 }
@@ -169,7 +169,15 @@ pub(super) fn timestamp_in_zone(
     unit: TimeUnit,
     zone: Option<&str>,
 ) -> Result<i64, ErrorKind> {
-    let found = timestamp(text, unit)?;
+    in_zone(timestamp(text, unit)?, unit, zone)
+}
+
+/// A timestamp in a column of this zone.
+pub(super) fn in_zone(
+    found: Timestamp,
+    unit: TimeUnit,
+    zone: Option<&str>,
+) -> Result<i64, ErrorKind> {
     let Some(zone) = zone.filter(|_| !found.had_offset) else { return Ok(found.value) };
     let ahead = zone_seconds(zone).ok_or(ErrorKind::InvalidValue)?;
     let value = i128::from(found.value) - i128::from(ahead) * i128::from(units_per_second(unit));

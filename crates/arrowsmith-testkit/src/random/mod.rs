@@ -3,6 +3,7 @@
 //! text. Everything is determined by a seed, so that a failure can be reproduced from it.
 
 mod broken;
+mod coerced;
 mod schema;
 mod spell;
 mod values;
@@ -20,6 +21,7 @@ use arrowsmith_workload::SplitMix64;
 use crate::oracle::{Cell, batch};
 
 pub use broken::mutate;
+pub use coerced::coerced_case;
 
 /// The range of random schemas and texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -76,6 +76,8 @@ impl Column {
             Code::Binary(_) => Values::Bytes(Buf::default(), ends()),
             Code::FixedBinary(_, width) => Values::Fixed(Buf::default(), width),
             Code::List(_) | Code::Map(..) => Values::Ends(ends()),
+            // `Program::code` returns the code of the type.
+            Code::Coerced(_) => Values::Count(0),
         };
         Self { values, nulls: Buf::default() }
     }
@@ -164,7 +166,7 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub fn new(program: &Program) -> Self {
-        Self { columns: program.steps.iter().map(|step| Column::new(step.code)).collect() }
+        Self { columns: (0..program.steps.len()).map(|id| Column::new(program.code(id))).collect() }
     }
 
     #[inline(always)]

@@ -82,7 +82,9 @@ impl Columns {
         }
         // Large, view and dictionary types are cast from the plain one.
         match data_type {
-            DataType::Dictionary(key, _) if step.code == Code::Bool => bool_dictionary(&array, key),
+            DataType::Dictionary(key, _) if program.code(id) == Code::Bool => {
+                bool_dictionary(&array, key)
+            }
             _ => Ok(arrow_cast::cast(&array, data_type)?),
         }
     }

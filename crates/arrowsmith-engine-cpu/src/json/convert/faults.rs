@@ -8,10 +8,11 @@ use arrowsmith_simd::isa::Isa;
 use arrowsmith_simd::skip;
 
 use super::{integer, push_bits};
+use crate::json::coerce::special;
 use crate::json::program::{Code, Id, Zone};
 use crate::json::walk::{FAIL, Subject, Walker};
 
-pub(super) fn number_error(error: NumberError) -> ErrorKind {
+pub(in crate::json) fn number_error(error: NumberError) -> ErrorKind {
     match error {
         NumberError::Range | NumberError::Negative => ErrorKind::Overflow,
         NumberError::Inexact => ErrorKind::Inexact,
@@ -20,7 +21,7 @@ pub(super) fn number_error(error: NumberError) -> ErrorKind {
     }
 }
 
-pub(super) fn text_error(error: TextError) -> ErrorKind {
+pub(in crate::json) fn text_error(error: TextError) -> ErrorKind {
     match error {
         TextError::Range => ErrorKind::Overflow,
         TextError::Inexact => ErrorKind::Inexact,
@@ -45,7 +46,7 @@ impl<I: Isa> Walker<'_, I> {
     /// The error of the string between these positions: invalid UTF-8 in preference to `kind`.
     #[cold]
     #[inline(never)]
-    pub(super) fn text_fault(&mut self, id: Id, kind: ErrorKind, pos: usize, end: usize) -> usize {
+    pub fn text_fault(&mut self, id: Id, kind: ErrorKind, pos: usize, end: usize) -> usize {
         match std::str::from_utf8(self.input.slice(pos, end)) {
             Ok(_) => self.fail(kind, pos, Subject::Value(id)),
             Err(error) => {
@@ -56,7 +57,7 @@ impl<I: Isa> Walker<'_, I> {
     }
 
     /// A malformed number is reported as a syntax error in preference to `error`.
-    pub(super) fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
+    pub fn number_fault(&self, pos: usize, error: NumberError) -> ErrorKind {
         match skip::number(self.isa, self.input, pos) {
             Some(_) => number_error(error),
             None if self.options.allow_nan && self.nan_word(pos) => ErrorKind::WrongType,
@@ -94,15 +95,7 @@ impl<I: Isa> Walker<'_, I> {
             let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
             for (text, value) in skip::NAN_WORDS.into_iter().zip(values) {
                 if self.input.slice(pos, pos + text.len()) == text.as_bytes() {
-                    let bits = match width {
-                        FloatWidth::F64 => value.to_bits(),
-                        #[expect(clippy::cast_possible_truncation, reason = "not a finite value")]
-                        FloatWidth::F32 => u64::from((value as f32).to_bits()),
-                        FloatWidth::F16 if value.is_nan() => 0x7E00,
-                        FloatWidth::F16 if value > 0.0 => 0x7C00,
-                        FloatWidth::F16 => 0xFC00,
-                    };
-                    push_bits(self.values(id), bits);
+                    push_bits(self.values(id), special(value, width));
                     return pos + text.len();
                 }
             }
@@ -116,7 +109,7 @@ impl<I: Isa> Walker<'_, I> {
 
     /// Whether the column accepts numbers.
     pub(super) fn takes_number(&self, id: Id) -> bool {
-        let code = self.program.steps[id].code;
+        let code = self.program.code(id);
         if self.program.dialect == Dialect::Spark && code == Code::Date32 {
             return false;
         }
@@ -145,6 +138,11 @@ impl<I: Isa> Walker<'_, I> {
     /// A value of another JSON type: null, or an error.
     #[inline(never)]
     pub fn other_type(&mut self, id: Id, pos: usize) -> usize {
+        if self.program.steps[id].coercion.is_some()
+            && let Some(end) = self.string_as_null(id, pos)
+        {
+            return end;
+        }
         let is_literal = skip::literal(self.input, pos);
         if self.input.at(pos) == b'n'
             && let Some(end) = is_literal
@@ -156,7 +154,7 @@ impl<I: Isa> Walker<'_, I> {
         let kind = match self.input.at(pos) {
             b'n' if is_literal.is_some() => ErrorKind::MissingField,
             b'n' => ErrorKind::Syntax,
-            b't' | b'f' if self.program.steps[id].code == Code::Bool => ErrorKind::Syntax,
+            b't' | b'f' if self.program.code(id) == Code::Bool => ErrorKind::Syntax,
             b't' | b'f' | b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' => ErrorKind::WrongType,
             b'N' | b'I' if self.options.allow_nan => {
                 let text = !self.takes_number(id) || self.nan_word(pos);

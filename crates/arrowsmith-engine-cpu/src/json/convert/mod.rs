@@ -9,6 +9,8 @@ mod lists;
 mod spark;
 mod texts;
 
+pub(in crate::json) use self::faults::{number_error, text_error};
+
 use arrowsmith_core::ErrorKind;
 use arrowsmith_number as number;
 use arrowsmith_number::NumberError;
@@ -25,7 +27,7 @@ const NULL: usize = usize::MAX;
 
 /// Reads an integer as 64 bits, in two's complement if the column is signed.
 #[inline(always)]
-fn integer(text: &[u8], width: IntWidth) -> Result<(u64, usize), NumberError> {
+pub(in crate::json) fn integer(text: &[u8], width: IntWidth) -> Result<(u64, usize), NumberError> {
     if width.is_signed() {
         let (value, len) = number::parse_i64(text)?;
         Ok((value.cast_unsigned(), len))
@@ -36,7 +38,7 @@ fn integer(text: &[u8], width: IntWidth) -> Result<(u64, usize), NumberError> {
 
 /// A 64-bit integer in two's complement, as the bits of a narrower column; `None` if out of range.
 #[inline(always)]
-fn narrow(width: IntWidth, value: u64) -> Option<u64> {
+pub(in crate::json) fn narrow(width: IntWidth, value: u64) -> Option<u64> {
     let signed = value.cast_signed();
     let fits = match width {
         IntWidth::I64 | IntWidth::U64 => true,
@@ -53,7 +55,7 @@ fn narrow(width: IntWidth, value: u64) -> Option<u64> {
 /// Appends the low bits of `value`, as wide as the column.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "`narrow` has checked the range")]
-fn push_bits(values: &mut Values, value: u64) {
+pub(in crate::json) fn push_bits(values: &mut Values, value: u64) {
     match values {
         Values::W64(buf) => buf.push(value),
         Values::W32(buf) => buf.push(value as u32),

@@ -52,8 +52,7 @@ impl<I: Isa> Walker<'_, I> {
     /// Reads a string into scratch space; returns its text, and the position after it.
     #[inline(always)]
     pub(super) fn scratch_text(&mut self, id: Id, pos: usize) -> usize {
-        self.scratch.text.truncate(0);
-        match self.scratch.text.push_json(self.isa, self.input, pos + 1) {
+        match self.scratch.text_at(self.isa, self.input, pos) {
             Ok(end) => end,
             Err(Fault { kind, pos }) => self.fail(kind, pos, Subject::Value(id)),
         }
@@ -153,7 +152,7 @@ impl<I: Isa> Walker<'_, I> {
             }
         };
         let day = |unit: number::TimeUnit| 86_400 * unit.per_second();
-        let fits = match self.program.steps[id].code {
+        let fits = match self.program.code(id) {
             Code::Date32 => i32::try_from(value).is_ok(),
             Code::Time(unit) => (0..day(unit)).contains(&value),
             _ => true,

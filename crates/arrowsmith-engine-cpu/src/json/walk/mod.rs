@@ -309,7 +309,14 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(always)]
     fn other(&mut self, id: Id, pos: usize) -> usize {
         let isa = self.isa;
-        match self.program.steps[id].code {
+        let mut code = self.program.steps[id].code;
+        if let Code::Coerced(index) = code {
+            match self.coerced(id, index, pos) {
+                Some(end) => return end,
+                None => code = self.program.code(id),
+            }
+        }
+        match code {
             Code::Struct(_) => isa.vectorize(Object { walker: self, id, pos }),
             Code::List(item) => match self.program.steps[item].code {
                 Code::Struct(_) => isa.vectorize(Objects { walker: self, id, pos }),
@@ -317,6 +324,14 @@ impl<I: Isa> Walker<'_, I> {
             },
             Code::FixedList(item, len) => self.fixed_list(id, item, len, pos),
             Code::Map(key, value) => self.map(id, key, value, pos),
+            code => self.leaf(id, code, pos),
+        }
+    }
+
+    /// The operations of scalars.
+    #[inline(always)]
+    pub fn leaf(&mut self, id: Id, code: Code, pos: usize) -> usize {
+        match code {
             Code::Json => self.json(id, pos),
             Code::Utf8 => self.utf8(id, pos),
             Code::Bool => self.bool(id, pos),

@@ -2,7 +2,9 @@
 //! The walker's data, and what it reports.
 
 use arrowsmith_core::{DecodeOptions, ErrorKind};
-use arrowsmith_simd::Buf;
+use arrowsmith_simd::isa::Isa;
+use arrowsmith_simd::text::Fault;
+use arrowsmith_simd::{Buf, Input};
 
 use crate::json::build::Columns;
 use crate::json::lockstep::Lockstep;
@@ -82,6 +84,20 @@ pub(crate) struct Scratch {
     pub ints: Buf<u64>,
     pub text: arrowsmith_simd::TextBuf,
     pub bytes: Vec<u8>,
+}
+
+impl Scratch {
+    /// Reads the string whose quote is at `pos`, as the last text; returns the position after it.
+    #[inline(always)]
+    pub fn text_at<I: Isa>(
+        &mut self,
+        isa: I,
+        input: Input<'_>,
+        pos: usize,
+    ) -> Result<usize, Fault> {
+        self.text.truncate(0);
+        self.text.push_json(isa, input, pos + 1)
+    }
 }
 
 /// The result of the loop over records.

@@ -36,6 +36,11 @@ impl Parser {
         let found = if let Some(data_type) = json(&name) {
             Some(Type { data_type, json: true })
         } else if let Some(data_type) = simple(&name) {
+            let dates = matches!(data_type, DataType::Date32 | DataType::Date64);
+            if dates && self.take('(') {
+                self.formats()?;
+                self.need(')')?;
+            }
             Some(data_type.into())
         } else {
             self.compound(&name)?
@@ -72,8 +77,8 @@ impl Parser {
                 self.need(')')?;
                 T::FixedSizeBinary(len)
             }
-            "time32" => T::Time32(self.in_parens("a unit", &UNITS[..2])?),
-            "time64" => T::Time64(self.in_parens("a unit", &UNITS[2..])?),
+            "time32" => T::Time32(self.time(&UNITS[..2])?),
+            "time64" => T::Time64(self.time(&UNITS[2..])?),
             "duration" => T::Duration(self.in_parens("a unit", UNITS)?),
             "interval" => T::Interval(self.in_parens("a unit", INTERVALS)?),
             "timestamp" => self.timestamp()?,
@@ -168,13 +173,33 @@ impl Parser {
     fn timestamp(&mut self) -> Result<DataType> {
         self.need('(')?;
         let unit = self.choice("a unit", UNITS)?;
-        let zone = if self.take(',') {
-            Some(self.quoted("a zone in quotes: \"UTC\", \"+02:00\", …")?.into())
-        } else {
-            None
-        };
+        let mut zone = None;
+        let mut more = self.take(',');
+        if more && !self.is_format() {
+            zone = Some(self.quoted("a zone in quotes: \"UTC\", \"+02:00\", …")?.into());
+            more = self.take(',');
+        }
+        if more {
+            self.formats()?;
+        }
         self.need(')')?;
         Ok(DataType::Timestamp(unit, zone))
+    }
+
+    /// Whether a text in quotes is here that is a format, not a zone.
+    fn is_format(&self) -> bool {
+        matches!(self.peek(), Kind::Quoted(text) if text.contains('%'))
+    }
+
+    /// The unit of a time of day, and maybe formats.
+    fn time<T: Copy>(&mut self, units: &[(&str, T)]) -> Result<T> {
+        self.need('(')?;
+        let unit = self.choice("a unit", units)?;
+        if self.take(',') {
+            self.formats()?;
+        }
+        self.need(')')?;
+        Ok(unit)
     }
 
     /// `[us]`, or `[us, UTC]` with a zone that is quoted or not.

@@ -9,9 +9,12 @@ use std::str::FromStr;
 
 use arrow_schema::{Field, Schema};
 use arrowsmith_core::Result;
+use arrowsmith_number::TimeFormat;
 
 use self::data_type::Type;
 use super::lex::{Kind, Place, Token, lex};
+use super::types::UNITS;
+use crate::coerce::{COERCE_METADATA_KEY, Coercion};
 use crate::plan::{
     ENCODING_METADATA_KEY, EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY,
 };
@@ -24,7 +27,7 @@ const TYPE_DEPTH_MAX: usize = 128;
 /// # Errors
 /// [`Error::Schema`](arrowsmith_core::Error::Schema), whose message starts with line and column.
 pub fn parse_schema(text: &str) -> Result<Schema> {
-    let mut parser = Parser { tokens: lex(text)?, at: 0, depth: 0 };
+    let mut parser = Parser::new(text)?;
     let mut fields = Vec::new();
     let mut metadata = HashMap::new();
     loop {
@@ -40,8 +43,25 @@ pub fn parse_schema(text: &str) -> Result<Schema> {
             fields.push(parser.field(name, true)?);
         }
         if !matches!(parser.peek(), Kind::Newline | Kind::Mark(',') | Kind::End) {
-            return Err(parser.expected("end of line, ',', 'not null', 'encoding' or 'metadata'"));
+            return Err(parser.expected(
+                "end of line, ',', 'not null', 'scalars', 'nulls', 'format', 'epoch', \
+                 'encoding' or 'metadata'",
+            ));
         }
+    }
+}
+
+/// Reads a coercion from its text form: `scalars epoch ms format "%d.%m.%Y" nulls "N/A" "-"`.
+///
+/// # Errors
+/// As [`parse_schema`].
+pub(crate) fn parse_coercion(text: &str) -> Result<Coercion> {
+    let mut parser = Parser::new(text)?;
+    let mut coercion = Coercion::default();
+    while parser.coercion(&mut coercion)? {}
+    match parser.peek() {
+        Kind::End => Ok(coercion),
+        _ => Err(parser.expected("'scalars', 'epoch', 'format' or 'nulls'")),
     }
 }
 
@@ -49,9 +69,15 @@ struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    /// Formats in the parentheses of the type that was read last.
+    formats: Vec<TimeFormat>,
 }
 
 impl Parser {
+    fn new(text: &str) -> Result<Self> {
+        Ok(Self { tokens: lex(text)?, at: 0, depth: 0, formats: Vec::new() })
+    }
+
     /// The token `ahead` places further; the last token is the end.
     fn token(&self, ahead: usize) -> &Token {
         &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
@@ -176,9 +202,51 @@ impl Parser {
         self.modifiers(field)
     }
 
-    /// `not null`, `null`, `encoding …`, `metadata {…}`, in any order.
+    /// A part of a coercion, if one is here.
+    fn coercion(&mut self, coercion: &mut Coercion) -> Result<bool> {
+        if self.take_word("scalars") {
+            coercion.scalars = true;
+        } else if self.take_word("epoch") {
+            coercion.epoch = Some(self.choice("a unit", UNITS)?);
+        } else if self.take_word("format") {
+            coercion.formats.push(self.format()?);
+            while matches!(self.peek(), Kind::Quoted(_)) {
+                coercion.formats.push(self.format()?);
+            }
+        } else if self.take_word("nulls") {
+            coercion.nulls.push(self.quoted("a word in quotes")?);
+            while matches!(self.peek(), Kind::Quoted(_)) {
+                coercion.nulls.push(self.quoted("a word in quotes")?);
+            }
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// A format of dates or times.
+    fn format(&mut self) -> Result<TimeFormat> {
+        let place = self.place();
+        let text = self.quoted("a format in quotes, such as \"%d.%m.%Y\"")?;
+        TimeFormat::new(&text).map_err(|error| place.error(error))
+    }
+
+    /// The formats before the `)` of a type, of which the first follows.
+    fn formats(&mut self) -> Result<()> {
+        let first = self.format()?;
+        self.formats.push(first);
+        while self.take(',') {
+            let next = self.format()?;
+            self.formats.push(next);
+        }
+        Ok(())
+    }
+
+    /// `not null`, `null`, `encoding …`, `metadata {…}`, coercions, in any order.
     fn modifiers(&mut self, mut field: Field) -> Result<Field> {
         let mut metadata = field.metadata().clone();
+        let formats = std::mem::take(&mut self.formats);
+        let mut coercion = Coercion { formats, ..Coercion::default() };
         loop {
             if self.take_word("not") {
                 if !self.take_word("null") {
@@ -203,7 +271,10 @@ impl Parser {
                     }
                     self.skip_newlines();
                 }
-            } else {
+            } else if !self.coercion(&mut coercion)? {
+                if !coercion.is_empty() {
+                    metadata.insert(COERCE_METADATA_KEY.to_owned(), coercion.to_string());
+                }
                 field.set_metadata(metadata);
                 return Ok(field);
             }
