@@ -72,8 +72,10 @@ pub enum Other {
 }
 
 /// Extensions of CSV.
-pub const CSV_EXTENSIONS: &[&str] =
-    &["csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", "csv.lz4", "tsv.lz4"];
+pub const CSV_EXTENSIONS: &[&str] = &[
+    "csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", "csv.lz4", "tsv.lz4", "csv.bz2",
+    "tsv.bz2", "csv.xz", "tsv.xz",
+];
 
 /// Whether the inputs are of such a format: by `--format`, or all of them by their names.
 ///

@@ -20,14 +20,23 @@ pub enum Compression {
     Zstd,
     /// LZ4 in its frame format, one frame or several.
     Lz4,
+    /// bzip2, one stream or several; needs the feature `bzip2`.
+    Bzip2,
+    /// xz, one stream or several; needs the feature `xz`.
+    Xz,
 }
 
+/// Maximum memory of the decoder of an xz stream, in bytes: `xz -9` needs 65 MiB, and a header can
+/// ask for 4 GiB.
+#[cfg(feature = "xz")]
+const XZ_MEMORY_BYTES_MAX: u64 = 256 << 20;
+
 /// Length of the longest magic number, in bytes.
-pub(crate) const MAGIC_BYTES: usize = 4;
+pub(crate) const MAGIC_BYTES: usize = 6;
 
 impl Compression {
     /// The compression with this name, as on the command line: `auto`, `none`, `gzip`, `zstd`,
-    /// `lz4`.
+    /// `lz4`, `bzip2`, `xz`.
     pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "auto" => Self::Auto,
@@ -35,6 +44,8 @@ impl Compression {
             "gzip" | "gz" => Self::Gzip,
             "zstd" | "zst" => Self::Zstd,
             "lz4" => Self::Lz4,
+            "bzip2" | "bz2" => Self::Bzip2,
+            "xz" => Self::Xz,
             _ => return None,
         })
     }
@@ -47,6 +58,8 @@ impl Compression {
             // A skippable frame, with which zstd's own tools may start (pzstd, seekable format).
             [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => Self::Zstd,
             [0x04, 0x22, 0x4D, 0x18, ..] => Self::Lz4,
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Self::Bzip2,
+            [0xFD, b'7', b'z', b'X', b'Z', 0, ..] => Self::Xz,
             _ => Self::None,
         }
     }
@@ -62,8 +75,28 @@ impl Compression {
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(reader)?),
             Self::Lz4 => Box::new(Lz4Frames::new(reader)),
+            #[cfg(feature = "bzip2")]
+            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(reader)),
+            #[cfg(not(feature = "bzip2"))]
+            Self::Bzip2 => return Err(lacks("bzip2")),
+            #[cfg(feature = "xz")]
+            Self::Xz => {
+                let flags = liblzma::stream::CONCATENATED;
+                let stream =
+                    liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY_BYTES_MAX, flags)?;
+                Box::new(liblzma::bufread::XzDecoder::new_stream(reader, stream))
+            }
+            #[cfg(not(feature = "xz"))]
+            Self::Xz => return Err(lacks("xz")),
         })
     }
+}
+
+/// This build was made without a decoder.
+#[cfg(not(all(feature = "bzip2", feature = "xz")))]
+fn lacks(feature: &str) -> io::Error {
+    let message = format!("compressed with {feature}, which this build lacks (feature {feature})");
+    io::Error::new(io::ErrorKind::Unsupported, message)
 }
 
 /// Consecutive LZ4 frames. `lz4_flex` ends at the end of each frame, and accepts a file that was

@@ -27,6 +27,7 @@ mod open;
 mod range;
 mod ranged;
 mod read_ahead;
+mod spool;
 #[cfg(feature = "store")]
 pub mod store;
 
@@ -37,6 +38,7 @@ pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
 pub use range::ByteRange;
 pub use ranged::Ranged;
+pub use spool::Spooled;
 
 #[cfg(test)]
 mod tests;

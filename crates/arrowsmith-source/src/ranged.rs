@@ -24,6 +24,15 @@ pub trait Ranged: Send + Sync {
     /// # Errors
     /// If a read fails, or returns another number of bytes.
     fn read(&self, ranges: &[Range<u64>]) -> io::Result<Vec<Bytes>>;
+
+    /// All of it, from the front to the back, where reading a range is
+    /// [`Unsupported`](io::ErrorKind::Unsupported).
+    ///
+    /// # Errors
+    /// If it cannot be read like that, or at all.
+    fn whole(&self) -> io::Result<Box<dyn Read + Send>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Reads the whole object, from the start.
@@ -31,20 +40,31 @@ pub(crate) struct InOrder {
     ranged: Arc<dyn Ranged>,
     at: u64,
     piece: Bytes,
+    /// All of it, where there are no ranges.
+    whole: Option<Box<dyn Read + Send>>,
 }
 
 impl InOrder {
     pub(crate) fn new(ranged: Arc<dyn Ranged>) -> Self {
-        Self { ranged, at: 0, piece: Bytes::new() }
+        Self { ranged, at: 0, piece: Bytes::new(), whole: None }
     }
 }
 
 impl Read for InOrder {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(whole) = &mut self.whole {
+            return whole.read(buffer);
+        }
         let end = self.ranged.bytes().min(self.at.saturating_add(PIECE_BYTES));
         if self.piece.is_empty() && self.at < end {
             let range = self.at..end;
-            self.piece = self.ranged.read(std::slice::from_ref(&range))?.pop().unwrap_or_default();
+            let read = match self.ranged.read(std::slice::from_ref(&range)) {
+                Err(error) if self.at == 0 && error.kind() == io::ErrorKind::Unsupported => {
+                    return self.whole.insert(self.ranged.whole()?).read(buffer);
+                }
+                read => read?,
+            };
+            self.piece = read.into_iter().next().unwrap_or_default();
             if self.piece.len() as u64 != range.end - range.start {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }

@@ -36,8 +36,28 @@ fn lz4(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+#[cfg(feature = "bzip2")]
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[cfg(feature = "xz")]
+fn xz(text: &[u8]) -> Vec<u8> {
+    liblzma::encode_all(text, 0).unwrap()
+}
+
 type Encode = fn(&[u8]) -> Vec<u8>;
-const ENCODERS: [(&str, Encode); 3] = [("gzip", gzip), ("zstd", zstd), ("lz4", lz4)];
+const ENCODERS: &[(&str, Encode)] = &[
+    ("gzip", gzip),
+    ("zstd", zstd),
+    ("lz4", lz4),
+    #[cfg(feature = "bzip2")]
+    ("bzip2", bzip2),
+    #[cfg(feature = "xz")]
+    ("xz", xz),
+];
 
 fn read(source: Source) -> io::Result<Vec<u8>> {
     match source.content {
@@ -57,7 +77,7 @@ fn read_bytes(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 fn every_compression_is_found_in_files_memory_and_readers() {
     let folder = tempdir().unwrap();
     let text = text();
-    for (name, encode) in ENCODERS {
+    for (name, encode) in ENCODERS.iter().copied() {
         let packed = encode(&text);
         let path = folder.path().join("no-extension");
         fs::write(&path, &packed).unwrap();
@@ -81,7 +101,7 @@ fn every_compression_is_found_in_files_memory_and_readers() {
 #[test]
 fn members_and_frames_one_after_another_are_read_through() {
     let text = text();
-    for (name, encode) in ENCODERS {
+    for (name, encode) in ENCODERS.iter().copied() {
         let (first, second) = text.split_at(text.len() / 3);
         let packed = [encode(first), encode(b""), encode(second)].concat();
         assert!(read_bytes(packed).unwrap() == text, "{name}");
@@ -91,7 +111,7 @@ fn members_and_frames_one_after_another_are_read_through() {
 #[test]
 fn a_file_that_is_cut_short_is_an_error_after_what_was_good() {
     let text = text();
-    for (name, encode) in ENCODERS {
+    for (name, encode) in ENCODERS.iter().copied() {
         let packed = encode(&text);
         for missing in [1, 4, 5, 8, 9, packed.len() / 2] {
             let cut = packed[..packed.len() - missing].to_vec();
@@ -124,7 +144,7 @@ fn an_lz4_file_cut_between_blocks_is_an_error() {
 #[test]
 fn damage_is_an_error() {
     let text = text();
-    for (name, encode) in ENCODERS {
+    for (name, encode) in ENCODERS.iter().copied() {
         let mut packed = encode(&text);
         let middle = packed.len() / 2;
         for byte in &mut packed[middle..middle + 8] {

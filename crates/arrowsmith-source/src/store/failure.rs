@@ -28,7 +28,10 @@ const CREDENTIALS: [(&str, &str); 3] = [
 /// The error of a request, with its kind.
 pub(super) fn io_error(error: object_store::Error) -> io::Error {
     let text = redacted(&error.to_string()).into_owned();
-    let kind = io::Error::from(error).kind();
+    let kind = match &error {
+        object_store::Error::NotSupported { .. } => io::ErrorKind::Unsupported,
+        _ => io::Error::from(error).kind(),
+    };
     io::Error::new(kind, message(&text))
 }
 

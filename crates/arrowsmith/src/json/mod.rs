@@ -44,6 +44,12 @@ pub const EXTENSIONS: &[&str] = &[
     "json.lz4",
     "jsonl.lz4",
     "ndjson.lz4",
+    "json.bz2",
+    "jsonl.bz2",
+    "ndjson.bz2",
+    "json.xz",
+    "jsonl.xz",
+    "ndjson.xz",
 ];
 
 #[cfg(test)]

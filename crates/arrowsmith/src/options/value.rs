@@ -310,6 +310,8 @@ choices! { COMPRESSION, Compression, "COMPRESSION":
     "gzip" => Gzip;
     "zstd" => Zstd;
     "lz4" => Lz4;
+    "bzip2" | "bz2" => Bzip2;
+    "xz" => Xz;
 }
 
 choices! { DIALECT, Dialect, "DIALECT":

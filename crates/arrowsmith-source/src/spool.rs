@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Streams that can be read again: what is read of them is kept, at first in memory, then in a
+//! temporary file, up to a limit.
+//!
+//! The file has no name any more once it is open, so that it goes away with the process, however
+//! that ends.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that are kept in memory, before there is a file.
+const MEMORY_BYTES: usize = 16 << 20;
+
+/// A place in a stream that is kept. Handles of one stream share what is kept; each reads all of
+/// it.
+pub struct Spooled {
+    stream: Arc<Mutex<Stream>>,
+    at: u64,
+}
+
+struct Stream {
+    reader: Box<dyn Read + Send>,
+    /// Bytes that were read from the reader.
+    read: u64,
+    /// The first of them.
+    head: Vec<u8>,
+    /// Those after the head.
+    file: Option<File>,
+    bytes_max: u64,
+    /// Whether there were more than are kept, or they could not be written; then none are.
+    lost: bool,
+}
+
+impl Spooled {
+    /// The start of a stream of which at most `bytes_max` are kept.
+    pub fn new(reader: Box<dyn Read + Send>, bytes_max: u64) -> Self {
+        let (head, file) = (Vec::new(), None);
+        let stream = Stream { reader, read: 0, head, file, bytes_max, lost: false };
+        Self { stream: Arc::new(Mutex::new(stream)), at: 0 }
+    }
+
+    /// The start again; `None` if it is not kept any more.
+    pub fn again(&self) -> Option<Self> {
+        let lost = self.lock().lost;
+        (!lost).then(|| Self { stream: Arc::clone(&self.stream), at: 0 })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stream> {
+        self.stream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Spooled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spooled").field("at", &self.at).finish_non_exhaustive()
+    }
+}
+
+impl Read for Spooled {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = if self.at < stream.read {
+            stream.kept(self.at, buffer)?
+        } else {
+            stream.next(buffer)?
+        };
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Stream {
+    /// Bytes that were read before.
+    fn kept(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.lost {
+            return Err(io::Error::other("what was read of this stream is not kept"));
+        }
+        let head = self.head.len() as u64;
+        if at < head {
+            let at = usize::try_from(at).unwrap_or(self.head.len());
+            return (&self.head[at..]).read(buffer);
+        }
+        let Some(file) = &mut self.file else { return Ok(0) };
+        file.seek(SeekFrom::Start(at - head))?;
+        file.read(buffer)
+    }
+
+    /// The next bytes of the reader.
+    fn next(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        if !self.lost && self.keep(buffer.get(..read).unwrap_or_default()).is_err() {
+            // Whoever reads on does not need them.
+            (self.lost, self.head, self.file) = (true, Vec::new(), None);
+        }
+        self.read += read as u64;
+        Ok(read)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.read + bytes.len() as u64 > self.bytes_max {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        if self.file.is_none() && self.head.len() + bytes.len() <= MEMORY_BYTES {
+            self.head.try_reserve(bytes.len())?;
+            self.head.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(temporary()?),
+        };
+        file.seek(SeekFrom::Start(self.read - self.head.len() as u64))?;
+        file.write_all(bytes)
+    }
+}
+
+/// A file without a name, which only this user can read.
+fn temporary() -> io::Result<File> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    for _ in 0..100 {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("arrowsmith-spool-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        match options.open(&path) {
+            Ok(file) => {
+                std::fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn text(len: usize) -> Vec<u8> {
+        (0..len).map(|at| b'a' + u8::try_from(at * 7 % 26).unwrap()).collect()
+    }
+
+    /// Reads in pieces of other sizes.
+    fn read(spooled: &mut Spooled, len: usize, piece: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < len {
+            let mut buffer = vec![0; piece.min(len - bytes.len())];
+            match spooled.read(&mut buffer).unwrap() {
+                0 => break,
+                read => bytes.extend_from_slice(&buffer[..read]),
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn every_handle_reads_everything() {
+        for len in [0, 1, 1000, MEMORY_BYTES, MEMORY_BYTES + 1, 2 * MEMORY_BYTES + 12_345] {
+            let text = text(len);
+            let mut first = Spooled::new(Box::new(Cursor::new(text.clone())), u64::MAX);
+            assert!(read(&mut first, len / 2, 70_001) == text[..len / 2], "{len}");
+            let mut second = first.again().unwrap();
+            assert!(read(&mut second, usize::MAX, 1 << 20) == text, "{len}");
+            // The first one is behind now.
+            assert!(read(&mut first, usize::MAX, 333_333) == text[len / 2..], "{len}");
+            assert!(read(&mut first.again().unwrap(), usize::MAX, 1 << 16) == text, "{len}");
+        }
+    }
+
+    #[test]
+    fn a_stream_longer_than_the_limit_is_read_once() {
+        let text = text(100_000);
+        let mut first = Spooled::new(Box::new(Cursor::new(text.clone())), 99_999);
+        let mut early = first.again().unwrap();
+        assert!(read(&mut first, usize::MAX, 1000) == text);
+        assert!(first.again().is_none());
+        assert!(early.read(&mut [0; 10]).is_err());
+    }
+}
