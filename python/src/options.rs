@@ -126,7 +126,9 @@ pub(crate) fn json_engine(
             ("limit", options.limit.is_some()),
             ("skip", options.skip > 0),
             ("file_column", options.file_column.is_some()),
+            ("offset_column", options.offset_column.is_some()),
             ("record_column", options.record_column.is_some()),
+            ("flatten", options.flatten),
         ];
         let refused = gpu::refuse_host(name).and_then(|()| {
             given.into_iter().try_for_each(|(name, is_given)| gpu::refuse(name, is_given))

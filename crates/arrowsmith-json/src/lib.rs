@@ -23,3 +23,5 @@ pub mod infer;
 mod key;
 mod record;
 pub mod rescue;
+
+pub use record::record_starts;

@@ -8,6 +8,12 @@ use arrowsmith_core::Framing;
 
 use crate::frame::{is_space, skip_space};
 
+/// The first bytes of the records of a chunk, whether they are JSON or not: of those to which a
+/// decoder gives numbers, in order.
+pub fn record_starts(text: &[u8], framing: Framing) -> impl Iterator<Item = usize> + '_ {
+    Records::new(text, framing).map(|record| skip_space(text, record.start))
+}
+
 /// Where the records of a chunk are.
 pub(crate) struct Records<'a> {
     text: &'a [u8],

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrowsmith_core::Result;
-use arrowsmith_source::{Content, Input, OpenOptions, Source};
+use arrowsmith_source::{Content, Input, OpenOptions, Source, Spooled};
 
 /// One input of a pipeline. Inputs are opened in turn, so that thousands of files need one
 /// descriptor; after sampling, streams are open already and start with the sampled bytes.
@@ -15,6 +15,8 @@ pub struct Origin(Kind);
 enum Kind {
     Closed(Input),
     Open(Source),
+    /// A stream that is kept, its name and the offset of its first byte.
+    Spooled(Option<Arc<str>>, Spooled, u64),
 }
 
 impl From<Input> for Origin {
@@ -30,10 +32,18 @@ impl From<Source> for Origin {
 }
 
 impl Origin {
+    /// A stream that is kept, from its start.
+    pub(crate) fn spooled(name: Option<Arc<str>>, spooled: Spooled, offset: u64) -> Self {
+        Self(Kind::Spooled(name, spooled, offset))
+    }
+
     pub(crate) fn open(self, options: &OpenOptions) -> Result<Source> {
         match self.0 {
             Kind::Closed(input) => input.open(options),
             Kind::Open(source) => Ok(source),
+            Kind::Spooled(name, spooled, offset) => {
+                Ok(Source { name, content: Content::Stream(Box::new(spooled)), offset })
+            }
         }
     }
 
@@ -41,7 +51,7 @@ impl Origin {
     pub(crate) fn input(&self) -> Option<Input> {
         match &self.0 {
             Kind::Closed(input) => input.again(),
-            Kind::Open(_) => None,
+            Kind::Open(_) | Kind::Spooled(..) => None,
         }
     }
 
@@ -54,6 +64,9 @@ impl Origin {
                 Some(Self(Kind::Open(Source { name, content, offset: *offset })))
             }
             Kind::Open(_) => None,
+            Kind::Spooled(name, spooled, offset) => {
+                Some(Self(Kind::Spooled(name.clone(), spooled.again()?, *offset)))
+            }
         }
     }
 
@@ -73,7 +86,7 @@ impl Origin {
             Kind::Open(Source { content: Content::Whole(bytes), .. }) => {
                 Some((**bytes).as_ref().len() as u64)
             }
-            Kind::Open(_) => None,
+            Kind::Open(_) | Kind::Spooled(..) => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
 use arrowsmith_json::frame::RecordsPath;
 use arrowsmith_json::infer::{InferOptions, Inferrer};
-use arrowsmith_source::{Content, Input, OpenOptions, Source};
+use arrowsmith_source::{Content, Input, OpenOptions, Source, Spooled};
 
 use crate::Origin;
 use crate::cut::{Buffers, CutOptions, Cutter};
@@ -36,6 +36,9 @@ pub struct SampleOptions {
     pub limits: Limits,
     /// How types are inferred. Its `records_max` and `limits` are ignored in favour of these.
     pub infer: InferOptions,
+    /// Maximum bytes to keep of an input that can be read only once, for a schema that grows; with
+    /// 0 only the sample is kept.
+    pub spool_bytes_max: u64,
     /// Stops the sampling once it is true.
     pub cancel: Arc<AtomicBool>,
 }
@@ -50,6 +53,7 @@ impl Default for SampleOptions {
             open: OpenOptions::default(),
             limits: Limits::default(),
             infer: InferOptions::default(),
+            spool_bytes_max: 0,
             cancel: Arc::default(),
         }
     }
@@ -115,6 +119,13 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     Ok(Sample { schema: Arc::new(schema), origins, records, complete, fault, inferrer })
 }
 
+/// A sample is read again in any case.
+fn too_long(name: Option<Arc<str>>) -> Error {
+    let message = "the sample of a stream is longer than what may be kept of it";
+    let path = name.as_deref().map(Into::into);
+    Error::Io { path, source: io::Error::other(message) }
+}
+
 /// There are no records to infer a schema from.
 fn nothing(source: Option<Arc<str>>) -> Error {
     DataError {
@@ -168,6 +179,18 @@ impl Sampler<'_> {
                         )?;
                         let content = Content::Whole(bytes);
                         Ok(Source { name, content, offset }.into())
+                    }
+                    Content::Stream(reader) if self.options.spool_bytes_max > 0 => {
+                        let spooled = Spooled::new(reader, self.options.spool_bytes_max);
+                        let again = spooled.again();
+                        let content = Content::Stream(Box::new(spooled));
+                        self.infer(
+                            Source { name: name.clone(), content, offset }.into(),
+                            uncounted,
+                        )?;
+                        let spooled = again.and_then(|first| first.again());
+                        let Some(spooled) = spooled else { return Err(too_long(name)) };
+                        Ok(Origin::spooled(name, spooled, offset))
                     }
                     Content::Stream(reader) => {
                         let tape = Tape::new(reader);

@@ -8,7 +8,7 @@ from arrowsmith._types import Filter, SchemaLike, TypesLike
 
 Engine: TypeAlias = Literal["cpu", "gpu", "rtl", "reference", "auto"]
 Format: TypeAlias = Literal["auto", "ndjson", "concatenated", "array"]
-Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4"]
+Compression: TypeAlias = Literal["auto", "none", "gzip", "zstd", "lz4", "bzip2", "xz"]
 Dialect: TypeAlias = Literal["iso", "spark"]
 OnError: TypeAlias = Literal["fail", "null", "skip"]
 DuplicateKeys: TypeAlias = Literal["last", "error"]
@@ -28,6 +28,11 @@ class InferOptions(TypedDict, total=False):
     types: TypesLike | None
     """Types of some columns, by their paths: ``id: utf8, user.born: date32``. The other types are
     those of the schema, given or inferred."""
+
+    coerce: str | None
+    """Values that columns take beyond those of their types: ``scalars`` (numbers in strings and
+    back, 0 and 1 as booleans), ``epoch ms`` (numbers in timestamps), ``format "%d.%m.%Y"``, ``nulls
+    "N/A" "-"``; null words in all columns, the others where the type is given."""
 
     format: Format
     """How records are separated: ``auto`` (detect from the first bytes: an array, one record per
@@ -50,7 +55,7 @@ class InferOptions(TypedDict, total=False):
 
     compression: Compression
     """How the input is compressed: ``auto`` (detect from the first bytes), ``none``, ``gzip``,
-    ``zstd``, ``lz4``. Default: ``auto``."""
+    ``zstd``, ``lz4``, ``bzip2``, ``xz``. Default: ``auto``."""
 
     record_bytes_max: int | str
     """Maximum size of a record. Default: ``128MiB``."""
@@ -70,6 +75,10 @@ class InferOptions(TypedDict, total=False):
 
     infer_records: int | Literal["all"]
     """Number of records to infer the schema from, or ``all``. Default: ``10000``."""
+
+    object_keys_max: int
+    """Infer a map for objects below the record with more distinct keys than this. Default:
+    ``1000``."""
 
     infer_timestamps: bool
     """Infer dates and timestamps for string fields whose values are all in ISO 8601."""
@@ -115,11 +124,22 @@ class JsonReadOptions(InferOptions, total=False):
     """Add a column of this name with the keys that the schema lacks and their values, as a JSON
     object; null where it has them all. An inferred schema does not grow then."""
 
+    flatten: bool
+    """Make the fields of objects columns of their own, with dotted names: ``user.name``."""
+
     file_column: str | None
     """Add a column of this name with the name of the file that a row is from."""
 
+    offset_column: str | None
+    """Add a column of this name with the byte of its file, uncompressed, at which the record
+    starts."""
+
     record_column: str | None
     """Add a column of this name with the number of the record in its file, from 0."""
+
+    spool_bytes_max: int | str
+    """Maximum bytes of standard input, or of another stream, that are kept in a temporary file, so
+    that they can be read again when an inferred schema grows. Default: ``1GiB``."""
 
     dialect: Dialect
     """Whose rules decide which value a text is: in ``spark``, dates, timestamps, base64, and values

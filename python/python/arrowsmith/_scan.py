@@ -120,7 +120,7 @@ class Scan:
             if names:
                 options["partitions"] = whole.select(names)
             if self._format == "json":
-                columns = ("file_column", "record_column", "rescued_column")
+                columns = ("file_column", "offset_column", "record_column", "rescued_column")
                 added = {*names, *(options.get(column) for column in columns)}
                 given = whole.select([name for name in whole.names if name not in added])
                 if self._given is None:

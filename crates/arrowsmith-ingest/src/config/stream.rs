@@ -223,6 +223,6 @@ impl StreamConfig {
     /// # Errors
     /// As [`StreamConfig::load_schema`], and options that do not go with the schema.
     pub fn plan(&self) -> Result<Plan> {
-        self.read.plan(self.load_schema()?)
+        self.read.plan(self.read.given(self.load_schema()?)?)
     }
 }

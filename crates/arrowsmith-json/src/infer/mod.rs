@@ -12,6 +12,8 @@ mod lattice;
 mod reader;
 mod watch;
 
+use std::sync::Arc;
+
 use arrow_schema::Schema;
 use arrowsmith_core::{
     Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
@@ -42,6 +44,8 @@ pub struct InferOptions {
     pub skip_malformed: bool,
     /// Accept `NaN`, `Infinity` and `-Infinity` as numbers. Default `false`.
     pub allow_nan: bool,
+    /// Strings that count as `null`. Default: none.
+    pub nulls: Vec<String>,
     /// Limits on sizes that the input determines; the depth and the number of fields apply here.
     pub limits: Limits,
 }
@@ -55,6 +59,7 @@ impl Default for InferOptions {
             object_keys_max: 1000,
             skip_malformed: false,
             allow_nan: false,
+            nulls: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -72,7 +77,7 @@ pub struct Observed {
 /// Infers a schema from sampled records.
 #[derive(Debug, Clone)]
 pub struct Inferrer {
-    options: InferOptions,
+    options: Arc<InferOptions>,
     root: Node,
     records: u64,
     /// Number of records before the current chunk.
@@ -91,7 +96,7 @@ impl Inferrer {
     /// An inferrer without any records.
     pub fn new(options: InferOptions) -> Self {
         let fields_left = options.limits.fields_max.saturating_mul(KEYS_PER_FIELD);
-        let root = Node::default();
+        let (root, options) = (Node::default(), Arc::new(options));
         Self { options, root, records: 0, records_before: 0, fields_left, source: 0 }
     }
 
@@ -174,9 +179,11 @@ impl Inferrer {
 
     /// Samples one record per line; returns whether these were all.
     fn lines(&mut self, chunk: &Chunk<'_>, data: &[u8], mut at: usize) -> Result<bool> {
+        let options = Arc::clone(&self.options);
+        let rules = Rules::new(&options, (self.source, chunk.position.offset));
         while at < data.len() {
             let end = memchr::memchr(b'\n', &data[at..]).map_or(data.len(), |len| at + len);
-            let mut reader = Reader::new(&data[..end], at, self.rules(chunk));
+            let mut reader = Reader::new(&data[..end], at, rules);
             reader.space();
             if reader.at < end {
                 if self.is_full() {
@@ -198,10 +205,12 @@ impl Inferrer {
 
     /// Samples concatenated values, or the elements of an array.
     fn values(&mut self, chunk: &Chunk<'_>, data: &[u8], mut at: usize) -> Result<bool> {
+        let options = Arc::clone(&self.options);
+        let rules = Rules::new(&options, (self.source, chunk.position.offset));
         let in_array = chunk.framing == Framing::Array;
         let mut first = true;
         loop {
-            let mut reader = Reader::new(data, at, self.rules(chunk));
+            let mut reader = Reader::new(data, at, rules);
             reader.space();
             if reader.at == data.len() {
                 return Ok(true);
@@ -218,11 +227,6 @@ impl Inferrer {
                 at = record_end(data, chunk.framing, start);
             }
         }
-    }
-
-    /// The rules for the records of a chunk.
-    fn rules(&self, chunk: &Chunk<'_>) -> Rules {
-        Rules::new(&self.options, (self.source, chunk.position.offset))
     }
 
     /// Samples one record, then calls `after`.
@@ -278,7 +282,8 @@ impl Inferrer {
 
 /// Whether a text is one JSON value.
 pub(crate) fn is_json(text: &[u8]) -> bool {
-    let rules = Rules::new(&InferOptions::default(), Place::default());
+    let options = InferOptions::default();
+    let rules = Rules::new(&options, Place::default());
     let mut reader = Reader::new(text, 0, rules);
     reader.space();
     let valid = reader.value(None, 0).is_ok();

@@ -45,24 +45,27 @@ type Read<T> = Result<T, Fault>;
 
 /// The options that apply here.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct Rules<'o> {
     depth_max: usize,
     object_keys_max: usize,
     timestamps: bool,
     allow_nan: bool,
+    /// Strings that count as `null`.
+    nulls: &'o [String],
     /// Maximum number of columns; records with more become maps.
     columns_max: usize,
     /// Of the first byte of the text.
     place: Place,
 }
 
-impl Rules {
-    pub(super) fn new(options: &InferOptions, place: Place) -> Self {
+impl<'o> Rules<'o> {
+    pub(super) fn new(options: &'o InferOptions, place: Place) -> Self {
         Self {
             depth_max: options.limits.depth_max.min(DEPTH_MAX),
             object_keys_max: options.object_keys_max,
             timestamps: options.timestamps,
             allow_nan: options.allow_nan,
+            nulls: &options.nulls,
             columns_max: options.limits.fields_max,
             place,
         }
@@ -74,7 +77,7 @@ pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
-    rules: Rules,
+    rules: Rules<'a>,
     /// Number of new keys still accepted.
     pub(super) fields_left: usize,
 }
@@ -89,7 +92,7 @@ struct Str<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], at: usize, rules: Rules) -> Self {
+    pub(super) fn new(bytes: &'a [u8], at: usize, rules: Rules<'a>) -> Self {
         Self { bytes, at, depth: 0, rules, fields_left: usize::MAX }
     }
 
@@ -201,7 +204,9 @@ impl<'a> Reader<'a> {
     }
 
     fn note_string(&self, string: Str<'_>, node: &mut Node) {
-        if string.lone {
+        if !self.rules.nulls.is_empty() && !string.lone && self.is_null(string) {
+            node.null();
+        } else if string.lone {
             // A string column cannot hold it; JSON text can.
             node.json();
         } else if self.rules.timestamps && !string.escapes && node.may_be_time() {
@@ -209,6 +214,12 @@ impl<'a> Reader<'a> {
         } else {
             node.text(Text::default());
         }
+    }
+
+    #[cold]
+    fn is_null(&self, string: Str<'_>) -> bool {
+        let text = string.unescaped();
+        self.rules.nulls.iter().any(|word| *word == text)
     }
 
     /// Enters a container.

@@ -11,7 +11,7 @@ use arrowsmith_json::infer::{InferOptions, Inferrer, Watch};
 use arrowsmith_plan::Plan;
 use arrowsmith_plan::plan::ROOT_METADATA_KEY;
 
-use crate::Sample;
+use crate::{Origin, Sample};
 
 /// Where a piece begins: the number of its source, and the byte in it.
 pub(crate) type Place = (u32, u64);
@@ -103,6 +103,16 @@ impl Growth {
     /// The schema of everything known so far.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.version().plan.schema())
+    }
+
+    /// Everything known so far, as of a sample of all of the inputs.
+    ///
+    /// # Errors
+    /// There was no record.
+    pub(crate) fn learned(&self, origins: Vec<Origin>, records: u64) -> Result<Sample> {
+        let inferrer = self.lock().inferrer.clone();
+        let schema = Arc::new(inferrer.clone().finish()?);
+        Ok(Sample { schema, origins, records, complete: true, fault: None, inferrer })
     }
 
     /// Whether another pass may find an earlier place for a key.

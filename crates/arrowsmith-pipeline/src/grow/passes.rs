@@ -14,7 +14,7 @@ use arrowsmith_core::{DataError, Error, ErrorKind, Position, Reject, Result};
 use super::{Growth, settle};
 use crate::order::OnReject;
 use crate::rebatch::{BatchSize, Rebatch};
-use crate::{BatchIter, JsonPipeline, Origin, Progress};
+use crate::{BatchIter, JsonPipeline, Origin, Progress, Sample};
 
 /// Reads inputs with a schema that grows.
 pub struct Grow {
@@ -114,6 +114,27 @@ impl Grow {
         }
     }
 
+    /// Reads everything for its schema only: what the decoder accepts, and no watch reports, does
+    /// not change it, so that decoding is the fastest inference.
+    ///
+    /// # Errors
+    /// As [`Grow::step`] and [`Grow::restart`].
+    pub fn learn(mut self) -> Result<Sample> {
+        loop {
+            while self.batches.next().transpose()?.is_some() {}
+            if let Some(refused) = self.batches.take_refused() {
+                return Err(refused);
+            }
+            if !self.growth.is_unsure() {
+                break;
+            }
+            self.ended = true;
+            self.restart()?;
+        }
+        let origins = self.again.take().unwrap_or_default();
+        self.growth.learned(origins, self.batches.progress().rows())
+    }
+
     /// Whether this pass began with everything that is known.
     fn is_final(&self) -> bool {
         !self.growth.is_unsure() && self.growth.schema() == self.decoded
@@ -163,8 +184,10 @@ impl Grow {
             hint: None,
         });
         let hint = self.pipeline.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        late.hint =
-            Some(format!("this input cannot be read twice, as a wider schema would need{hint}"));
+        late.hint = Some(format!(
+            "this input cannot be read twice, as a wider schema would need (a stream is kept up to \
+             spool_bytes_max){hint}"
+        ));
         late.into()
     }
 }

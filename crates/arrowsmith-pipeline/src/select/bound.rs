@@ -6,10 +6,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::{filter, filter_record_batch};
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Framing, Result};
+use arrowsmith_json::record_starts;
 
 use super::Select;
 use super::condition::{Condition, names, repeated};
+use super::flatten;
 use super::rescue::{self, Records};
 use crate::grow::settle;
 use crate::work::Output;
@@ -33,6 +35,29 @@ pub(crate) struct Origin<'a> {
     pub(super) name: Option<&'a str>,
     /// The records; none if the schema has all of them.
     pub(super) records: Option<Records<'a>>,
+    pub(super) starts: Starts<'a>,
+}
+
+/// Where the records of an output are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Starts<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) framing: Framing,
+    /// The byte of the input at which the text starts.
+    pub(super) start: u64,
+}
+
+impl Starts<'_> {
+    /// The bytes at which the records with these numbers start, in order.
+    fn of(&self, numbers: &Int64Array) -> Int64Array {
+        let mut records = (0_i64..).zip(record_starts(self.text, self.framing));
+        let starts = numbers.values().iter().map(|number| {
+            let found = records.find(|(at, _)| at == number);
+            let offset = found.map_or(0, |(_, at)| self.start + at as u64);
+            i64::try_from(offset).unwrap_or(i64::MAX)
+        });
+        Int64Array::from_iter_values(starts)
+    }
 }
 
 /// Maximum size of the names of inputs in a batch, in bytes: their offsets have 32 bits.
@@ -97,7 +122,10 @@ impl Bound {
             }
         }
         let rows = kept.num_rows();
-        let mut columns = kept.columns().to_vec();
+        let mut columns = match select.options.flatten {
+            true => flatten::columns(&kept)?,
+            false => kept.columns().to_vec(),
+        };
         for (field, value) in select.partitions.fields.iter().zip(origin.values) {
             if self.to.field_with_name(field.name()).is_ok() {
                 columns.push(repeated(value, rows)?);
@@ -108,6 +136,10 @@ impl Bound {
         }
         if select.options.file_column.is_some() {
             columns.push(names(origin.name, rows));
+        }
+        if select.options.offset_column.is_some() {
+            let starts = numbers.as_ref().map(|numbers| origin.starts.of(numbers));
+            columns.push(Arc::new(starts.unwrap_or_else(|| Int64Array::from_value(0, rows))));
         }
         if select.options.record_column.is_some() {
             let numbers = numbers.clone().unwrap_or_else(|| Int64Array::from_value(0, rows));

@@ -9,6 +9,7 @@
 
 mod bound;
 mod condition;
+mod flatten;
 mod rescue;
 mod window;
 
@@ -22,7 +23,7 @@ use arrowsmith_parquet::Predicate;
 use arrowsmith_plan::{Plan, ROOT_METADATA_KEY};
 use arrowsmith_source::DataFile;
 
-use self::bound::{Bound, Origin};
+use self::bound::{Bound, Origin, Starts};
 use self::rescue::Records;
 pub(crate) use self::window::Window;
 use crate::cut::Piece;
@@ -42,8 +43,12 @@ pub struct SelectOptions {
     pub rescued_column: Option<String>,
     /// The name of a column with the name of the input that a row comes from.
     pub file_column: Option<String>,
+    /// The name of a column with the byte of the input at which the record starts.
+    pub offset_column: Option<String>,
     /// The name of a column with the number of the record in its input, from 0.
     pub record_column: Option<String>,
+    /// Whether the fields of objects become columns.
+    pub flatten: bool,
 }
 
 /// Which rows and columns leave a pipeline.
@@ -60,8 +65,8 @@ pub struct Select {
 impl SelectOptions {
     /// The names of the columns that are added, besides those of partitions.
     fn added(&self) -> impl Iterator<Item = &String> {
-        let Self { rescued_column, file_column, record_column, .. } = self;
-        [rescued_column, file_column, record_column].into_iter().flatten()
+        let Self { rescued_column, file_column, offset_column, record_column, .. } = self;
+        [rescued_column, file_column, offset_column, record_column].into_iter().flatten()
     }
 }
 
@@ -110,7 +115,8 @@ impl Select {
     #[must_use]
     pub fn is_everything(&self) -> bool {
         let added = self.options.added().next().is_some();
-        self.options.filter.is_none() && !added && self.partitions.fields.is_empty()
+        let flat = self.options.flatten;
+        self.options.filter.is_none() && !added && !flat && self.partitions.fields.is_empty()
     }
 
     /// Whether the last column counts records.
@@ -141,8 +147,8 @@ impl Select {
 
     /// The columns that are added, in order.
     fn added(&self) -> Vec<FieldRef> {
-        let SelectOptions { columns, rescued_column, file_column, record_column, .. } =
-            &self.options;
+        let SelectOptions { columns, rescued_column, file_column, .. } = &self.options;
+        let SelectOptions { offset_column, record_column, .. } = &self.options;
         let asked = |field: &&FieldRef| {
             columns.as_ref().is_none_or(|columns| columns.contains(field.name()))
         };
@@ -153,7 +159,7 @@ impl Select {
         if let Some(name) = file_column {
             fields.push(Arc::new(Field::new(name, DataType::Utf8, true)));
         }
-        if let Some(name) = record_column {
+        for name in [offset_column, record_column].into_iter().flatten() {
             fields.push(Arc::new(Field::new(name, DataType::Int64, false)));
         }
         fields
@@ -179,7 +185,11 @@ impl Select {
     /// # Errors
     /// A column that is kept and not there, and one to be added that is there already.
     pub fn schema(&self, decoded: &SchemaRef) -> Result<SchemaRef> {
-        self.with_added(&self.kept_schema(decoded)?)
+        self.with_added(&self.flat_schema(&self.kept_schema(decoded)?)?)
+    }
+
+    fn flat_schema(&self, kept: &SchemaRef) -> Result<SchemaRef> {
+        if self.options.flatten { flatten::schema(kept) } else { Ok(Arc::clone(kept)) }
     }
 
     fn with_added(&self, kept: &SchemaRef) -> Result<SchemaRef> {
@@ -214,7 +224,7 @@ impl Select {
     /// As [`Select::schema`]; a condition that the columns do not suit.
     pub(crate) fn bind(&self, decoded: &SchemaRef) -> Result<Bound> {
         let kept = self.kept_schema(decoded)?;
-        let to = self.with_added(&kept)?;
+        let to = self.with_added(&self.flat_schema(&kept)?)?;
         let filter = self.options.filter.as_ref();
         let condition = filter.map(|filter| self.condition(filter, decoded)).transpose()?;
         Ok(Bound { from: Arc::clone(decoded), kept, to, condition })
@@ -242,8 +252,9 @@ pub(crate) struct Selector {
 
 impl Selector {
     pub(crate) fn new(select: Arc<Select>, numbered: bool, grows: bool) -> Self {
-        let SelectOptions { rescued_column, record_column, .. } = &select.options;
-        let numbered = numbered || rescued_column.is_some() || record_column.is_some();
+        let SelectOptions { rescued_column, offset_column, record_column, .. } = &select.options;
+        let added = [rescued_column, offset_column, record_column];
+        let numbered = numbered || added.into_iter().any(Option::is_some);
         Self { select, bound: None, numbered, grows }
     }
 
@@ -263,7 +274,9 @@ impl Selector {
             });
             let (text, framing, doubtful) = (part.text, piece.framing, &doubtful[..]);
             let records = (!complete).then_some(Records { text, framing, doubtful });
-            if let Err(error) = self.one(&batch, own, output, piece, records) {
+            let start = piece.offset + (piece.data().len() - text.len()) as u64;
+            let starts = Starts { text, framing, start };
+            if let Err(error) = self.one(&batch, own, output, piece, (records, starts)) {
                 if self.grows {
                     output.refused = Some(error);
                 } else {
@@ -280,7 +293,7 @@ impl Selector {
         numbers: Option<Int64Array>,
         output: &mut Output,
         piece: &Piece,
-        records: Option<Records<'_>>,
+        (records, starts): (Option<Records<'_>>, Starts<'_>),
     ) -> Result<()> {
         let schema = batch.schema_ref();
         let bound = match &mut self.bound {
@@ -289,7 +302,7 @@ impl Selector {
         };
         let source = usize::try_from(piece.source_number).unwrap_or(usize::MAX);
         let values = self.select.values.get(source).map_or(&[][..], Vec::as_slice);
-        let origin = Origin { values, name: piece.source.as_deref(), records };
+        let origin = Origin { values, name: piece.source.as_deref(), records, starts };
         bound.apply(&self.select, batch, numbers, &origin, output)
     }
 }

@@ -117,6 +117,8 @@ fn records_that_drift_are_read_as_if_all_were_known_before() {
             let chunk_bytes = *rng.pick(&[1, 30, 200, 1000, 1 << 20]);
             let records_max = 1 + rng.below(20) as u64;
             let how = How { records_max, threads, chunk_bytes, on_error };
+            let learned = grow(inputs(rng, &text), cpu(), how).unwrap().learn().unwrap();
+            assert_eq!(learned.schema, schema, "seed {seed}, {how:?}\n{text}");
             let all = collected(grow(inputs(rng, &text), cpu(), how).unwrap()).unwrap();
             assert_eq!(all.schema(), schema, "seed {seed}, {how:?}\n{text}");
             assert_eq!(all, expected, "seed {seed}, {how:?}\n{text}");

@@ -11,9 +11,9 @@ use arrowsmith_core::{
 };
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{
-    Growth, JsonPipeline, Origin, Sample, SampleOptions, Select, SelectOptions, sample,
+    Grow, Growth, JsonPipeline, Origin, Sample, SampleOptions, Select, SelectOptions, sample,
 };
-use arrowsmith_plan::{Plan, with_types};
+use arrowsmith_plan::{Coercion, Plan, with_coercion, with_types};
 use arrowsmith_source::{ByteRange, DataFile, Input, OpenOptions};
 
 use crate::engines;
@@ -169,7 +169,15 @@ impl ReaderBuilder {
     pub fn infer_schema(self, inputs: impl IntoIterator<Item: Into<DataFile>>) -> Result<Sample> {
         let inputs: Vec<Input> = inputs.into_iter().map(|file| file.into().input).collect();
         self.options.check_input(inputs.len())?;
-        let mut found = self.sample(inputs)?;
+        let again = inputs.iter().map(Input::again).collect::<Option<Vec<_>>>();
+        if self.options.infer_records == InferRecords::All
+            && let Some(again) = again
+            && let Some(mut found) = self.learn(again)?
+        {
+            found.schema = self.options.typed(found.schema)?;
+            return Ok(found);
+        }
+        let mut found = self.sample(inputs, false)?;
         if let Some(fault) = found.fault.take() {
             return Err(fault);
         }
@@ -177,10 +185,52 @@ impl ReaderBuilder {
         Ok(found)
     }
 
-    fn sample(&self, inputs: Vec<Input>) -> Result<Sample> {
+    /// The schema of all records, by decoding them with what is known: several times as fast as
+    /// looking at each value. `None` where the inputs are short, or are to be looked at for what is
+    /// wrong with them.
+    fn learn(&self, inputs: Vec<Input>) -> Result<Option<Sample>> {
+        let options = JsonReadOptions {
+            infer_records: InferRecords::First(10_000),
+            format: self.options.format,
+            records: self.options.records.clone(),
+            range_start: self.options.range_start,
+            range_end: self.options.range_end,
+            compression: self.options.compression,
+            coerce: self.options.coerce.clone(),
+            record_bytes_max: self.options.record_bytes_max,
+            fields_max: self.options.fields_max,
+            row_bytes_max: self.options.row_bytes_max,
+            batch_bytes_max: self.options.batch_bytes_max,
+            depth_max: self.options.depth_max,
+            memory_bytes_max: self.options.memory_bytes_max,
+            allow_nan: self.options.allow_nan,
+            object_keys_max: self.options.object_keys_max,
+            infer_timestamps: self.options.infer_timestamps,
+            on_error: self.options.on_error,
+            threads: self.options.threads,
+            ..JsonReadOptions::default()
+        };
+        let open = OpenOptions { bytes_read: Arc::default(), ..self.open.clone() };
+        let cancel = Arc::clone(&self.cancel);
+        let mut reader = Self { options, open, cancel, ..Self::default() };
+        reader.chunk_bytes = self.chunk_bytes;
+        let learned = reader.plan(inputs, true).and_then(|mut planned| {
+            let Some(growth) = planned.growth.take() else { return Ok(None) };
+            let (_, pipeline) = reader.pipeline(planned);
+            Grow::new(pipeline, growth)?.learn().map(Some)
+        });
+        match learned {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            other => Ok(other.unwrap_or_default()),
+        }
+    }
+
+    fn sample(&self, inputs: Vec<Input>, grows: bool) -> Result<Sample> {
+        let grows = grows && self.options.late_keys == LateKeys::Add;
         let mut sampling = SampleOptions {
             open: self.open_options(),
             cancel: Arc::clone(&self.cancel),
+            spool_bytes_max: if grows { self.options.spool_bytes_max } else { 0 },
             ..self.options.sampling()
         };
         let JsonReadOptions { filter, skip, limit, .. } = &self.options;
@@ -212,9 +262,12 @@ impl ReaderBuilder {
         let (mut hint, mut growth, mut late_keys_fail) = (None, None, false);
         let skips = self.options.unknown_keys == UnknownKeys::Skip;
         let (schema, origins) = match self.options.schema.take() {
-            Some(schema) => (schema, inputs.into_iter().map(Origin::from).collect()),
+            Some(schema) => {
+                let schema = self.options.given(schema)?;
+                (schema, inputs.into_iter().map(Origin::from).collect())
+            }
             None => {
-                let found = self.sample(inputs)?;
+                let found = self.sample(inputs, grows && skips)?;
                 // A malformed record is left to the decoder, which reports the details.
                 if !found.complete && found.fault.is_none() {
                     hint = Some(inferred_hint(found.records));
@@ -375,7 +428,9 @@ impl JsonReadOptions {
             rescued_column: self.rescued_column.clone(),
             partition_types: partitions.flat_map(|all| all.fields().iter().cloned()).collect(),
             file_column: self.file_column.clone(),
+            offset_column: self.offset_column.clone(),
             record_column: self.record_column.clone(),
+            flatten: self.flatten,
         }
     }
 
@@ -387,10 +442,26 @@ impl JsonReadOptions {
         engines::named(&self.engine, self.gpu_memory_bytes_max)
     }
 
+    /// A schema whose types are given, not inferred, with the option `coerce` for all columns.
+    ///
+    /// # Errors
+    /// As [`JsonReadOptions::plan`].
+    pub fn given(&self, schema: SchemaRef) -> Result<SchemaRef> {
+        match &self.coerce {
+            Some(all) => Ok(Arc::new(with_coercion(&schema, all)?)),
+            None => Ok(schema),
+        }
+    }
+
     /// A schema, given or inferred, with the types of the option `types`.
-    fn typed(&self, schema: SchemaRef) -> Result<SchemaRef> {
-        match &self.types {
-            Some(types) => Ok(Arc::new(with_types(&schema, types)?)),
+    fn typed(&self, mut schema: SchemaRef) -> Result<SchemaRef> {
+        if let Some(types) = &self.types {
+            schema = Arc::new(with_types(&schema, &*self.given(Arc::clone(types))?)?);
+        }
+        // Inferred columns take what was inferred; only null words do not change their types.
+        let nulls = self.coerce.as_ref().map(Coercion::only_nulls);
+        match nulls.filter(|nulls| !nulls.is_empty()) {
+            Some(nulls) => Ok(Arc::new(with_coercion(&schema, &nulls)?)),
             None => Ok(schema),
         }
     }
@@ -412,6 +483,8 @@ impl JsonReadOptions {
         sampling.open.range = self.range();
         sampling.infer.timestamps = self.infer_timestamps;
         sampling.infer.allow_nan = self.allow_nan;
+        sampling.infer.object_keys_max = self.object_keys_max;
+        sampling.infer.nulls = self.coerce.iter().flat_map(|all| all.nulls.clone()).collect();
         sampling.infer.skip_malformed = self.on_error != OnError::Fail;
         sampling
     }

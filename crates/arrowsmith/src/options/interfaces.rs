@@ -90,7 +90,7 @@ fn python_type(option: &OptionInfo) -> String {
         Kind::Choice(_) | Kind::Engine => camel(option.name, true),
         Kind::Schema => "SchemaLike".to_owned(),
         Kind::Types => "TypesLike".to_owned(),
-        Kind::Name | Kind::RecordsPath => "str".to_owned(),
+        Kind::Coercion | Kind::Name | Kind::RecordsPath => "str".to_owned(),
         Kind::Condition => "Filter".to_owned(),
         Kind::Paths => "Sequence[str]".to_owned(),
         Kind::PathsOrAll => "bool | Sequence[str]".to_owned(),
@@ -216,6 +216,7 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
         Kind::Engine
         | Kind::Schema
         | Kind::Types
+        | Kind::Coercion
         | Kind::Name
         | Kind::RecordsPath
         | Kind::Condition => setter(&name, "String", &name),
@@ -280,6 +281,7 @@ fn values(option: &OptionInfo) -> String {
         }
         Kind::Schema => "a schema".to_owned(),
         Kind::Types => "types by path".to_owned(),
+        Kind::Coercion => "coercions".to_owned(),
         Kind::Name => "a name".to_owned(),
         Kind::RecordsPath => "a path: `a.b`, `/a/b`".to_owned(),
         Kind::Condition => "a condition".to_owned(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrowsmith_core::{Error, size};
 use arrowsmith_pipeline::RecordsPath;
+use arrowsmith_plan::Coercion;
 use arrowsmith_plan::load::load_schema;
 
 use super::value::Value;
@@ -34,6 +35,8 @@ pub enum Kind {
     Schema,
     /// Types of some columns: a schema whose names are paths.
     Types,
+    /// Coercions of columns, as text.
+    Coercion,
     /// The name of a column.
     Name,
     /// A path to the records of a document: `data.items`, `/data/items`.
@@ -91,6 +94,7 @@ impl Kind {
             Self::Engine => "ENGINE",
             Self::Schema => "SCHEMA",
             Self::Types => "TYPES",
+            Self::Coercion => "COERCIONS",
             Self::Name => "NAME",
             Self::RecordsPath => "PATH",
             Self::Condition => "CONDITION",
@@ -119,7 +123,7 @@ impl Kind {
             Self::PathsOrAll if text.split(',').any(|path| path == "*") => Value::Flag(true),
             Self::PathsOrAll => Value::List(paths()),
             Self::Numbers => Value::List(text.split(',').map(number).collect::<Result<_, _>>()?),
-            Self::Schema | Self::Types | Self::Condition => {
+            Self::Schema | Self::Types | Self::Coercion | Self::Condition => {
                 return Ok(Value::Text(text.to_owned()));
             }
             Self::CountOrAll
@@ -148,6 +152,7 @@ impl Kind {
             Self::Engine => vec!["reference"],
             Self::Schema => vec!["a: int64"],
             Self::Types => vec!["a: int64, b.c: utf8"],
+            Self::Coercion => vec!["scalars epoch ms nulls \"\" \"N/A\""],
             Self::Name => vec!["a"],
             Self::RecordsPath => vec!["a", "a.b", "/a~1b"],
             Self::Condition => vec!["a > 1"],
@@ -214,6 +219,11 @@ impl Kind {
                 None => wrong(&choices.names(), &Value::Text(text)),
             },
             (Self::Choice(choices), value) => wrong_type(&choices.names(), &value),
+            (Self::Coercion, Value::Text(text)) => match text.parse::<Coercion>() {
+                Ok(coercion) => Ok(Value::Text(coercion.to_string())),
+                Err(error) => Err(Wrong::Failed(error)),
+            },
+            (Self::Coercion, value) => wrong_type("coercions, as text", &value),
             (Self::Name, Value::Text(text)) if text.is_empty() => {
                 wrong("a name", &Value::Text(text))
             }

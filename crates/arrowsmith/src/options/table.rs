@@ -10,6 +10,7 @@
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{Dialect, DuplicateKeys, Limits, OnError, UnknownKeys};
 use arrowsmith_pipeline::RecordsPath;
+use arrowsmith_plan::Coercion;
 use arrowsmith_source::Compression;
 
 use super::kind::Kind;
@@ -141,6 +142,11 @@ read_options! {
         /// are those of the schema, given or inferred.
         types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true;
 
+        /// Values that columns take beyond those of their types: `scalars` (numbers in strings and
+        /// back, 0 and 1 as booleans), `epoch ms` (numbers in timestamps), `format "%d.%m.%Y"`,
+        /// `nulls "N/A" "-"`; null words in all columns, the others where the type is given.
+        coerce: Option<Coercion> = None => Kind::Coercion, Columns, infers: true, receives: true;
+
         /// Skip this many rows, of those that match.
         skip: u64 = 0 => NUMBER, Rows;
 
@@ -148,8 +154,15 @@ read_options! {
         /// JSON object; null where it has them all. An inferred schema does not grow then.
         rescued_column: Option<String> = None => Kind::Name, Rows;
 
+        /// Make the fields of objects columns of their own, with dotted names: `user.name`.
+        flatten: bool = false => Kind::Flag, Columns;
+
         /// Add a column of this name with the name of the file that a row is from.
         file_column: Option<String> = None => Kind::Name, Rows;
+
+        /// Add a column of this name with the byte of its file, uncompressed, at which the record
+        /// starts.
+        offset_column: Option<String> = None => Kind::Name, Rows;
 
         /// Add a column of this name with the number of the record in its file, from 0.
         record_column: Option<String> = None => Kind::Name, Rows;
@@ -172,6 +185,10 @@ read_options! {
         /// How the input is compressed.
         compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
             flag: Some("compression-in"), infers: true;
+
+        /// Maximum bytes of standard input, or of another stream, that are kept in a temporary
+        /// file, so that they can be read again when an inferred schema grows.
+        spool_bytes_max: u64 = 1 << 30 => Kind::Bytes, Input;
 
         /// Maximum size of a record.
         record_bytes_max: usize = Limits::default().record_bytes_max => Kind::Bytes, Input,
@@ -218,6 +235,9 @@ read_options! {
         /// Number of records to infer the schema from, or `all`.
         infer_records: InferRecords = InferRecords::First(10_000) => Kind::CountOrAll, Inference,
             infers: true;
+
+        /// Infer a map for objects below the record with more distinct keys than this.
+        object_keys_max: usize = 1000 => NUMBER, Inference, infers: true, receives: true;
 
         /// Infer dates and timestamps for string fields whose values are all in ISO 8601.
         infer_timestamps: bool = false => Kind::Flag, Inference, infers: true;

@@ -6,6 +6,7 @@ use std::fmt;
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{Dialect, DuplicateKeys, Framing, OnError, UnknownKeys};
 use arrowsmith_pipeline::RecordsPath;
+use arrowsmith_plan::Coercion;
 use arrowsmith_source::Compression;
 
 use super::Refused;
@@ -121,6 +122,16 @@ impl OptionValue for String {
 }
 
 impl OptionValue for RecordsPath {
+    fn of(value: Value) -> Option<Self> {
+        if let Value::Text(text) = value { text.parse().ok() } else { None }
+    }
+
+    fn value(&self) -> Value {
+        Value::Text(self.to_string())
+    }
+}
+
+impl OptionValue for Coercion {
     fn of(value: Value) -> Option<Self> {
         if let Value::Text(text) = value { text.parse().ok() } else { None }
     }

@@ -22,6 +22,7 @@ mod inspect;
 mod interrupt;
 mod limits;
 mod readme;
+mod real_json;
 mod rtl;
 mod run;
 mod serve;

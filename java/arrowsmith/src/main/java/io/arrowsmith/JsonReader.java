@@ -181,6 +181,20 @@ public final class JsonReader {
   }
 
   /**
+   * Values that columns take beyond those of their types: {@code scalars} (numbers in strings and
+   * back, 0 and 1 as booleans), {@code epoch ms} (numbers in timestamps), {@code format
+   * "%d.%m.%Y"}, {@code nulls "N/A" "-"}; null words in all columns, the others where the type is
+   * given.
+   *
+   * @param coerce the value
+   * @return this
+   */
+  public JsonReader coerce(final String coerce) {
+    options.set("coerce", coerce);
+    return this;
+  }
+
+  /**
    * Skip this many rows, of those that match. Default: {@code 0}.
    *
    * @param skip the value
@@ -204,6 +218,17 @@ public final class JsonReader {
   }
 
   /**
+   * Make the fields of objects columns of their own, with dotted names: {@code user.name}.
+   *
+   * @param flatten the value
+   * @return this
+   */
+  public JsonReader flatten(final boolean flatten) {
+    options.set("flatten", flatten);
+    return this;
+  }
+
+  /**
    * Add a column of this name with the name of the file that a row is from.
    *
    * @param fileColumn the value
@@ -211,6 +236,17 @@ public final class JsonReader {
    */
   public JsonReader fileColumn(final String fileColumn) {
     options.set("file_column", fileColumn);
+    return this;
+  }
+
+  /**
+   * Add a column of this name with the byte of its file, uncompressed, at which the record starts.
+   *
+   * @param offsetColumn the value
+   * @return this
+   */
+  public JsonReader offsetColumn(final String offsetColumn) {
+    options.set("offset_column", offsetColumn);
     return this;
   }
 
@@ -314,12 +350,16 @@ public final class JsonReader {
     /** {@code zstd}. */
     ZSTD,
     /** {@code lz4}. */
-    LZ4
+    LZ4,
+    /** {@code bzip2}. */
+    BZIP2,
+    /** {@code xz}. */
+    XZ
   }
 
   /**
    * How the input is compressed: {@code auto} (detect from the first bytes), {@code none}, {@code
-   * gzip}, {@code zstd}, {@code lz4}. Default: {@code auto}.
+   * gzip}, {@code zstd}, {@code lz4}, {@code bzip2}, {@code xz}. Default: {@code auto}.
    *
    * @param compression the value
    * @return this
@@ -331,13 +371,25 @@ public final class JsonReader {
 
   /**
    * How the input is compressed: {@code auto} (detect from the first bytes), {@code none}, {@code
-   * gzip}, {@code zstd}, {@code lz4}. Default: {@code auto}.
+   * gzip}, {@code zstd}, {@code lz4}, {@code bzip2}, {@code xz}. Default: {@code auto}.
    *
    * @param compression the value
    * @return this
    */
   public JsonReader compression(final String compression) {
     options.set("compression", compression);
+    return this;
+  }
+
+  /**
+   * Maximum bytes of standard input, or of another stream, that are kept in a temporary file, so
+   * that they can be read again when an inferred schema grows. Default: {@code 1GiB}.
+   *
+   * @param spoolBytesMax the value
+   * @return this
+   */
+  public JsonReader spoolBytesMax(final Long spoolBytesMax) {
+    options.set("spool_bytes_max", spoolBytesMax);
     return this;
   }
 
@@ -601,6 +653,18 @@ public final class JsonReader {
    */
   public JsonReader inferRecords(final Long inferRecords) {
     options.set("infer_records", inferRecords);
+    return this;
+  }
+
+  /**
+   * Infer a map for objects below the record with more distinct keys than this. Default: {@code
+   * 1000}.
+   *
+   * @param objectKeysMax the value
+   * @return this
+   */
+  public JsonReader objectKeysMax(final Long objectKeysMax) {
+    options.set("object_keys_max", objectKeysMax);
     return this;
   }
 
