@@ -333,7 +333,7 @@ impl Found {
     }
 }
 
-/// The number, from 1, of the name that a text starts with, whole or by three letters, and the rest.
+/// The number, from 1, of the name that a text starts with, whole or by three letters; the rest.
 fn name(text: &str, of: impl Fn(u32) -> Option<String>) -> Option<(u32, &str)> {
     for number in 1..=12 {
         let whole = of(number)?;
