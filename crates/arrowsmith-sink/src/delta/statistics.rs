@@ -4,7 +4,6 @@
 
 use std::cmp::Ordering;
 
-use arrow_arith::aggregate::{max, max_string, max_string_view, min, min_string, min_string_view};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
@@ -169,38 +168,49 @@ impl Column {
 /// that is stated.
 fn bounds(array: &dyn Array) -> Option<(Bound, Bound)> {
     macro_rules! of {
-        ($type:ty, $bound:ident) => {{
-            let array = array.as_primitive::<$type>();
-            (Bound::$bound(min(array)?.into()), Bound::$bound(max(array)?.into()))
+        ($type:ty, $bound:ident, $order:expr) => {{
+            let values = array.as_primitive::<$type>().iter().flatten();
+            let (least, largest) = ends(values, $order)?;
+            (Bound::$bound(least.into()), Bound::$bound(largest.into()))
         }};
     }
-    let text = |least: Option<&str>, largest: Option<&str>| {
-        Some((Bound::Text(least?.to_owned()), Bound::Text(largest?.to_owned())))
-    };
     Some(match array.data_type() {
-        DataType::Int8 => of!(Int8Type, Integer),
-        DataType::Int16 => of!(Int16Type, Integer),
-        DataType::Int32 => of!(Int32Type, Integer),
-        DataType::Int64 => of!(Int64Type, Integer),
-        DataType::Date32 => of!(Date32Type, Integer),
-        DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType, Integer),
-        DataType::Float32 => of!(Float32Type, Float),
-        DataType::Float64 => of!(Float64Type, Float),
-        DataType::Decimal128(..) => of!(Decimal128Type, Decimal),
-        DataType::Utf8 => {
-            let array = array.as_string::<i32>();
-            return text(min_string(array), max_string(array));
+        DataType::Int8 => of!(Int8Type, Integer, Ord::cmp),
+        DataType::Int16 => of!(Int16Type, Integer, Ord::cmp),
+        DataType::Int32 => of!(Int32Type, Integer, Ord::cmp),
+        DataType::Int64 => of!(Int64Type, Integer, Ord::cmp),
+        DataType::Date32 => of!(Date32Type, Integer, Ord::cmp),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            of!(TimestampMicrosecondType, Integer, Ord::cmp)
         }
-        DataType::LargeUtf8 => {
-            let array = array.as_string::<i64>();
-            return text(min_string(array), max_string(array));
-        }
-        DataType::Utf8View => {
-            let array = array.as_string_view();
-            return text(min_string_view(array), max_string_view(array));
-        }
+        // A NaN is beyond all other values in this order, so that it is seen in the bounds.
+        DataType::Float32 => of!(Float32Type, Float, f32::total_cmp),
+        DataType::Float64 => of!(Float64Type, Float, f64::total_cmp),
+        DataType::Decimal128(..) => of!(Decimal128Type, Decimal, Ord::cmp),
+        DataType::Utf8 => texts(array.as_string::<i32>().iter())?,
+        DataType::LargeUtf8 => texts(array.as_string::<i64>().iter())?,
+        DataType::Utf8View => texts(array.as_string_view().iter())?,
         _ => return None,
     })
+}
+
+fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Option<(Bound, Bound)> {
+    let (least, largest) = ends(values.flatten(), Ord::cmp)?;
+    Some((Bound::Text(least.to_owned()), Bound::Text(largest.to_owned())))
+}
+
+/// The first and the last of values in an order. arrow-arith has this too, for another half minute
+/// of every build.
+fn ends<T: Copy>(
+    mut values: impl Iterator<Item = T>,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Option<(T, T)> {
+    let first = values.next()?;
+    Some(values.fold((first, first), |(least, largest), value| {
+        let is_less = order(&value, &least) == Ordering::Less;
+        let is_greater = order(&value, &largest) == Ordering::Greater;
+        (if is_less { value } else { least }, if is_greater { value } else { largest })
+    }))
 }
 
 #[cfg(test)]
