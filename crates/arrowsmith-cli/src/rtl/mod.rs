@@ -61,6 +61,11 @@ fn generate_files(args: &GenerateArgs) -> Outcome {
     let named = || schema.parse::<Workload>().map_or("records", Workload::name);
     let name = args.name.as_deref().unwrap_or_else(named);
     let design = generate(&plan, name, shape)?;
+    for key in design.layout.keys_for_software() {
+        eprintln!(
+            "note: the circuit does not find the key {key:?}: records with it go to software"
+        );
+    }
     write_files(&design.top, project(&design, &plan), args)
 }
 

@@ -48,8 +48,25 @@ impl<'a> Assemble<'a> {
         }
     }
 
+    /// The bits of `len` rows. Those after them, which a refused record may have set, are cleared,
+    /// so that buffers are the same as engine `cpu`'s.
     fn bits(&self, class: usize, number: Option<usize>, len: usize) -> Result<BooleanBuffer> {
-        Ok(BooleanBuffer::new(self.buffer(class, number, len.div_ceil(8))?, 0, len))
+        let bits = self.buffer(class, number, len.div_ceil(8))?;
+        let padding = match len % 8 {
+            0 => 0,
+            used => 0xff_u8 << used,
+        };
+        let bits = match bits.last() {
+            Some(last) if last & padding != 0 => {
+                let mut bytes = bits.to_vec();
+                if let Some(last) = bytes.last_mut() {
+                    *last &= !padding;
+                }
+                bytes.into()
+            }
+            _ => bits,
+        };
+        Ok(BooleanBuffer::new(bits, 0, len))
     }
 
     fn nulls(&self, row: &Row, len: usize) -> Result<Option<NullBuffer>> {

@@ -19,7 +19,7 @@ use super::kind::{Kind, is_outer};
 /// Maximum number of nodes of a circuit: node numbers are bytes.
 const NODES_MAX: usize = 250;
 /// Longest predicted text, in bytes.
-const SLOT_BYTES_MAX: usize = 200;
+pub(super) const SLOT_BYTES_MAX: usize = 200;
 
 /// One decoder of the plan.
 #[derive(Debug, Clone)]
@@ -113,6 +113,13 @@ impl Layout {
         layout.keys = keys;
         Predict::run(&mut layout);
         Ok(layout)
+    }
+
+    /// Keys that the circuit does not find, because JSON writes them with escapes or they are too
+    /// long: a record that has one is left to software.
+    pub fn keys_for_software(&self) -> BTreeSet<&str> {
+        let keys = self.rows.iter().filter_map(|row| row.key.as_deref());
+        keys.filter(|key| !is_plain(key)).collect()
     }
 
     /// Lists around the deepest node.

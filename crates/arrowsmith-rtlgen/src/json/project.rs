@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use arrowsmith_plan::Plan;
 
 use super::kind::{Kind, is_outer};
-use super::layout::{Layout, Row};
+use super::layout::{Layout, Row, SLOT_BYTES_MAX};
 use super::{Design, WINDOW_BYTES, bench};
 use crate::library::with_library;
 use crate::project::{Project, escape, memory_ports};
@@ -110,6 +110,17 @@ fn readme(design: &Design, plan: &Plan, name: &str, bench: bool) -> String {
     );
     if let Some(said) = design.choice.describe(shape) {
         let _ = write!(out, "{said}\n\n");
+    }
+    let keys = design.layout.keys_for_software();
+    if !keys.is_empty() {
+        let keys: Vec<String> =
+            keys.iter().map(|key| format!("`{}`", key.escape_debug())).collect();
+        let _ = write!(
+            out,
+            "The circuit does not find keys with escapes or of {SLOT_BYTES_MAX} bytes and more, so that records \
+             with these are left to the host: {}.\n\n",
+            keys.join(", ")
+        );
     }
     let _ = write!(
         out,

@@ -77,6 +77,16 @@ fn what_cannot_be_done_is_refused_by_name() {
 }
 
 #[test]
+fn keys_that_are_left_to_software_are_named() {
+    let plan = plan(r#"a: int8, "say \"so\"": int8, s: struct<"back\\slash": int8>"#);
+    let design = generate(&plan, "x", Shape::default()).unwrap();
+    let keys: Vec<&str> = design.layout.keys_for_software().into_iter().collect();
+    assert_eq!(keys, ["back\\slash", "say \"so\""]);
+    let (_, readme) = &project(&design, &plan)[0];
+    assert!(readme.contains(r#"left to the host: `back\\slash`, `say \"so\"`."#), "{readme}");
+}
+
+#[test]
 fn a_project_has_what_tools_expect() {
     let plan = plan("voltage: list<uint64 not null> not null");
     let design = generate(&plan, "battery", Shape { parsers: 8, ..Shape::default() }).unwrap();

@@ -11,7 +11,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
 use crate::cli::data::{read_file, whole};
-use crate::cli::run::Folder;
+use crate::cli::run::{Folder, finish};
 
 /// Numbers that a circuit decodes, and a column that it does not.
 pub fn write(folder: &Folder) -> RecordBatch {
@@ -101,13 +101,36 @@ fn a_conversion_by_circuits_has_the_rows() {
     let args = ["convert", "x.parquet", "--engine", "rtl", "--where", "id > 100", "-o", "y.arrow"];
     folder.run(&args).assert_status(0);
     assert_eq!(whole(&read_file(&folder, "y.arrow")), wanted.slice(11, 2_989));
-    let ran = folder.run(&["convert", "x.parquet", "--engine", "rtl", "--explain"]);
-    let text = String::from_utf8(ran.stdout).unwrap();
-    assert!(text.contains("id: Int64 by engine rtl\n"), "{text}");
-    assert!(text.contains("even: Boolean by engine cpu; rtl declined: even: is BOOLEAN"), "{text}");
     let ran = folder.run(&["rtl", "simulate", "--format", "parquet", "x.parquet"]);
     ran.assert_status(0);
     let text = String::from_utf8(ran.stdout).unwrap();
     assert!(text.contains("id: 64 bits, PLAIN: 3000 rows in "), "{text}");
     assert!(text.ends_with("same as engine cpu\n"), "{text}");
+}
+
+#[test]
+fn what_a_circuit_takes_is_explained_without_a_simulator() {
+    let folder = Folder::new();
+    write(&folder);
+    let mut explain = folder.command(&["convert", "x.parquet", "--engine", "rtl", "--explain"]);
+    let ran = finish(explain.env("ARROWSMITH_VERILATOR", "/nowhere/verilator").spawn().unwrap());
+    ran.assert_status(0);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("id: Int64 by engine rtl\n"), "{text}");
+    assert!(text.contains("even: Boolean by engine cpu; rtl declined: even: is BOOLEAN"), "{text}");
+    let mut convert = folder.command(&["convert", "x.parquet", "--engine", "rtl", "-o", "x.arrow"]);
+    let ran = finish(convert.env("ARROWSMITH_VERILATOR", "/nowhere/verilator").spawn().unwrap());
+    assert_ne!(ran.status, 0);
+    assert!(ran.stderr.contains("no Verilator"), "{}", ran.stderr);
+}
+
+#[test]
+fn keys_that_a_circuit_does_not_find_are_named() {
+    let folder = Folder::new();
+    let schema = r#"a: int8, "say \"so\"": int8"#;
+    let ran = folder.run(&["rtl", "generate", "--schema", schema, "-o", "out"]);
+    ran.assert_status(0);
+    let note =
+        r#"note: the circuit does not find the key "say \"so\"": records with it go to software"#;
+    assert!(ran.stderr.contains(note), "{}", ran.stderr);
 }
