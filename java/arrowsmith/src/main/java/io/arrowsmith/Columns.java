@@ -42,10 +42,13 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * <tr><td>byte[]</td><td>binary</td></tr>
  * <tr><td>Instant, LocalDateTime</td><td>timestamp in nanoseconds, with the zone UTC or none</td></tr>
  * <tr><td>LocalDate, LocalTime, Duration</td><td>date32, time64 and duration in nanoseconds</td></tr>
+ * <tr><td>OffsetDateTime, ZonedDateTime</td><td>timestamp in nanoseconds, in UTC</td></tr>
+ * <tr><td>BigDecimal with {@link DecimalColumn}, BigInteger</td><td>decimal128 of its precision and scale, or of (38, 0); exact</td></tr>
  * <tr><td>UUID</td><td>fixed-size binary of 16 bytes</td></tr>
  * <tr><td>arrays, collections</td><td>list; its items are nullable unless they are primitive</td></tr>
  * <tr><td>{@code Map<K, V>} and its kinds</td><td>map; no key may be null</td></tr>
- * <tr><td>other classes and records</td><td>struct, of the fields of the declared class</td></tr>
+ * <tr><td>a field of Optional, OptionalInt, OptionalLong, OptionalDouble</td><td>that of the value, nullable</td></tr>
+ * <tr><td>other classes and records, generic ones with their arguments</td><td>struct, of the fields of the declared class</td></tr>
  * </table>
  *
  * <p>Objects of this class are immutable, and may be used by many threads at once. Objects must not
@@ -216,7 +219,9 @@ public final class Columns<T> {
 
   /**
    * Makes objects from columns. Records are made by their canonical constructor, objects of other
-   * classes by the one without parameters; lists are {@code ArrayList}s, sets {@code
+   * classes by the one without parameters, or, if they have final fields, by the one that takes all
+   * fields in their order: with their names ({@code javac -parameters}), or with types that differ.
+   * A null becomes an empty {@code Optional}. Lists are {@code ArrayList}s, sets {@code
    * LinkedHashSet}s, maps {@code LinkedHashMap}s, or {@code TreeMap}s if the field's type requires
    * it.
    *

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,6 +28,10 @@ import java.util.LinkedHashSet;
 import java.util.LinkedList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -128,6 +134,202 @@ class ColumnsTest {
     }
     final var far = new Moments(OffsetDateTime.MAX, null, null);
     assertThrows(ColumnsException.class, () -> columns.encode(List.of(far), allocator));
+  }
+
+  record Amounts(
+      @DecimalColumn(precision = 10, scale = 2) BigDecimal price,
+      @DecimalColumn(precision = 38, scale = 38) List<BigDecimal> parts,
+      BigInteger count) {}
+
+  private static Amounts amounts(final String price, final String part, final BigInteger count) {
+    return new Amounts(new BigDecimal(price), Arrays.asList(new BigDecimal(part), null), count);
+  }
+
+  @Test
+  void decimals() {
+    final BigInteger most = BigInteger.TEN.pow(38).subtract(BigInteger.ONE);
+    final List<Amounts> objects = new ArrayList<>();
+    for (final BigInteger count :
+        List.of(
+            most, most.negate(), BigInteger.ZERO, BigInteger.ONE.negate(), BigInteger.ONE.shiftLeft(63),
+            BigInteger.ONE.shiftLeft(64), BigInteger.ONE.shiftLeft(126).subtract(BigInteger.ONE),
+            BigInteger.ONE.shiftLeft(64).negate(), BigInteger.valueOf(Long.MIN_VALUE).subtract(BigInteger.ONE))) {
+      objects.add(amounts("-99999999.99", "0." + "9".repeat(38), count));
+    }
+    objects.add(new Amounts(null, null, null));
+    final Columns<Amounts> columns = Columns.of(Amounts.class);
+    assertEquals(
+        "Schema<price: Decimal(10, 2, 128), parts: List<item: Decimal(38, 38, 128)>, count: Decimal(38, 0, 128)>",
+        columns.schema().toString());
+    try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
+      assertEquals(objects, columns.decode(root));
+      for (int row = 0; row < objects.size() - 1; row++) {
+        assertEquals(new BigDecimal(objects.get(row).count), root.getVector("count").getObject(row));
+        assertEquals(objects.get(row).price, root.getVector("price").getObject(row));
+      }
+    }
+    // Written another way, the same value.
+    final List<Amounts> ways =
+        List.of(
+            amounts("1.5", "0", BigInteger.ONE), amounts("1E+2", "0E+500", BigInteger.ONE),
+            amounts("7.1000000", "1E-38", BigInteger.ONE), amounts("0E-999999999", "0.10", BigInteger.ONE));
+    try (VectorSchemaRoot root = columns.encode(ways, allocator)) {
+      final List<String> prices = columns.decode(root).stream().map(a -> a.price.toString()).toList();
+      assertEquals(List.of("1.50", "100.00", "7.10", "0.00"), prices);
+    }
+  }
+
+  @Test
+  void decimalsThatDoNotFitAreNotRounded() {
+    record Plain(BigDecimal price) {}
+    record Wide(@DecimalColumn(precision = 39, scale = 0) BigDecimal price) {}
+    final Columns<Amounts> columns = Columns.of(Amounts.class);
+    for (final String price : List.of("1.234", "100000000", "-1E+8", "1E+999999999", "1E-999999999")) {
+      final var error =
+          assertThrows(
+              ColumnsException.class,
+              () -> columns.encode(List.of(amounts(price, "0", BigInteger.ZERO)), allocator));
+      assertEquals("price", error.path());
+    }
+    final Amounts large = amounts("0", "0", BigInteger.TEN.pow(38));
+    assertThrows(ColumnsException.class, () -> columns.encode(List.of(large), allocator));
+    assertTrue(refused(Plain.class).getMessage().contains("@DecimalColumn"), refused(Plain.class).getMessage());
+    assertTrue(refused(Wide.class).getMessage().contains("from 1 to 38"), refused(Wide.class).getMessage());
+  }
+
+  record Maybe(
+      Optional<String> text, OptionalInt i, OptionalLong l, OptionalDouble d, Optional<List<Inner>> list,
+      @DecimalColumn(precision = 5, scale = 1) Optional<BigDecimal> price) {}
+
+  static class MaybeClass {
+    private Optional<String> text = Optional.of("x");
+    private OptionalInt number = OptionalInt.empty();
+  }
+
+  @Test
+  void optionalValuesAreNullOrThere() {
+    final var all =
+        new Maybe(
+            Optional.of("é"), OptionalInt.of(-1), OptionalLong.of(2), OptionalDouble.of(0.5),
+            Optional.of(List.of(new Inner(1, "a"))), Optional.of(new BigDecimal("1.5")));
+    final var none =
+        new Maybe(
+            Optional.empty(), OptionalInt.empty(), OptionalLong.empty(), OptionalDouble.empty(), Optional.empty(),
+            Optional.empty());
+    final Columns<Maybe> columns = Columns.of(Maybe.class);
+    try (VectorSchemaRoot root =
+        columns.encode(List.of(all, none, new Maybe(null, null, null, null, null, null)), allocator)) {
+      assertEquals(
+          "Schema<text: Utf8, i: Int(32, true), l: Int(64, true), d: FloatingPoint(DOUBLE), "
+              + "list: List<item: Struct<x: Int(32, true) not null, y: Utf8>>, price: Decimal(5, 1, 128)>",
+          root.getSchema().toString());
+      assertEquals(1, root.getVector("i").getNullCount() - 1);
+      assertEquals(List.of(all, none, none), columns.decode(root));
+    }
+    final Columns<MaybeClass> classes = Columns.of(MaybeClass.class);
+    try (VectorSchemaRoot root = classes.encode(List.of(new MaybeClass()), allocator)) {
+      final MaybeClass back = classes.decode(root).get(0);
+      assertEquals(Optional.of("x"), back.text);
+      assertEquals(OptionalInt.empty(), back.number);
+    }
+    record Raw(@SuppressWarnings("rawtypes") Optional text) {}
+    record Deep(List<Optional<String>> texts) {}
+    assertTrue(refused(Raw.class).getMessage().contains("write Optional<…>"));
+    assertEquals("texts[]", refused(Deep.class).path());
+  }
+
+  record Pair<A, B>(A first, B second) {}
+
+  record Pairs(
+      Pair<String, Integer> one, Pair<Integer, String> two, List<Pair<Pair<Long, int[]>, List<String>>> deep,
+      Pair<? extends Inner, Long[]> wild) {}
+
+  static class Holder<T> {
+    protected T value;
+    protected T[] more;
+    protected List<? extends T> list;
+  }
+
+  static class Texts extends Holder<String> {
+    private int own = 1;
+  }
+
+  static class Endless<T> {
+    Endless<List<T>> next;
+  }
+
+  record OfEndless(Endless<String> endless) {}
+
+  @Test
+  void typeParametersAreWhatTheyStandFor() {
+    final var all =
+        new Pairs(
+            new Pair<>("a", 1), new Pair<>(2, "b"),
+            List.of(new Pair<>(new Pair<>(3L, new int[] {4}), List.of("c"))), new Pair<>(new Inner(5, "d"), new Long[] {6L}));
+    final Columns<Pairs> columns = Columns.of(Pairs.class);
+    try (VectorSchemaRoot root = columns.encode(List.of(all, new Pairs(null, null, null, null)), allocator)) {
+      assertEquals(
+          "one: Struct<first: Utf8, second: Int(32, true)>", root.getVector("one").getField().toString());
+      assertEquals(
+          "two: Struct<first: Int(32, true), second: Utf8>", root.getVector("two").getField().toString());
+      final Pairs back = columns.decode(root).get(0);
+      assertEquals(all.one, back.one);
+      assertEquals(all.two, back.two);
+      assertEquals(4, back.deep.get(0).first().second()[0]);
+      assertEquals(List.of("c"), back.deep.get(0).second());
+      assertEquals(6L, back.wild.second()[0]);
+      assertEquals(new Inner(5, "d"), back.wild.first());
+    }
+    final Texts texts = new Texts();
+    texts.value = "v";
+    texts.more = new String[] {"m", null};
+    texts.list = List.of("l");
+    final Columns<Texts> inherited = Columns.of(Texts.class);
+    try (VectorSchemaRoot root = inherited.encode(List.of(texts), allocator)) {
+      assertEquals(
+          "Schema<value: Utf8, more: List<item: Utf8>, list: List<item: Utf8>, own: Int(32, true) not null>",
+          root.getSchema().toString());
+      final Texts back = inherited.decode(root).get(0);
+      assertEquals("v", back.value);
+      assertEquals(Arrays.asList("m", null), Arrays.asList(back.more));
+      assertEquals(List.of("l"), back.list);
+    }
+    assertTrue(refused(OfEndless.class).getMessage().contains("classes in each other"));
+  }
+
+  static final class Fixed {
+    private final int x;
+    private final Optional<String> text;
+
+    Fixed(final int x, final Optional<String> text) {
+      this.x = x;
+      this.text = text;
+    }
+  }
+
+  static final class Unclear {
+    final int x;
+    final int y;
+
+    Unclear(final int y, final int x) {
+      this.x = x;
+      this.y = y;
+    }
+  }
+
+  @Test
+  void finalFieldsAreSetByTheConstructorThatTakesThem() {
+    final Columns<Fixed> columns = Columns.of(Fixed.class);
+    try (VectorSchemaRoot root = columns.encode(List.of(new Fixed(3, Optional.of("t"))), allocator)) {
+      final Fixed back = columns.decode(root).get(0);
+      assertEquals(3, back.x);
+      assertEquals(Optional.of("t"), back.text);
+    }
+    final Columns<Unclear> unclear = Columns.of(Unclear.class);
+    try (VectorSchemaRoot root = unclear.encode(List.of(new Unclear(1, 2)), allocator)) {
+      final var error = assertThrows(ColumnsException.class, () -> unclear.decode(root));
+      assertTrue(error.getMessage().contains("javac -parameters"), error.getMessage());
+    }
   }
 
   record Named(@ColumnName("the id") long id, @ColumnName("id") String text, NamedInner inner) {}
@@ -237,7 +439,7 @@ class ColumnsTest {
 
   record Generic<A>(A a) {}
 
-  record OfGeneric(List<Generic<String>> list) {}
+  record OfGeneric(@SuppressWarnings("rawtypes") List<Generic> list) {}
 
   record Empty() {}
 

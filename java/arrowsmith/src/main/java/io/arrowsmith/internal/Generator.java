@@ -10,6 +10,7 @@ import java.lang.invoke.MethodType;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.lang.reflect.Parameter;
 import java.util.AbstractMap;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -124,11 +125,11 @@ final class Generator {
     final String name = Type.getInternalName(Codec.class) + "$" + type.getSimpleName();
     final Generator generator = new Generator(name, members);
     for (int member = 0; member < members.size(); member++) {
-      generator.handles.add(
-          getter(path, fields.get(member), members.get(member).valueType(), lookup));
+      generator.handles.add(getter(path, fields.get(member), members.get(member), lookup));
     }
-    final String cannotMake = generator.makers(type, fields, lookup);
-    return generator.load(path, type, cannotMake, type.isRecord());
+    final boolean whole = type.isRecord() || fields.stream().anyMatch(Generator::isFinal);
+    final String cannotMake = generator.makers(type, fields, whole, lookup);
+    return generator.load(path, type, cannotMake, whole);
   }
 
   /** Loads the generated class; {@code whole} if objects are made by one call. */
@@ -170,39 +171,58 @@ final class Generator {
   private static MethodHandle getter(
       final String path,
       final Field field,
-      final Class<?> type,
+      final Node node,
       final MethodHandles.Lookup lookup) {
     try {
-      final MethodHandle getter = inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field);
-      return getter.asType(MethodType.methodType(type, Object.class));
+      MethodHandle getter = inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field);
+      if (node.wrapper != null) {
+        getter = MethodHandles.filterReturnValue(getter, node.wrapper.unwrap);
+      }
+      return getter.asType(MethodType.methodType(node.valueType(), Object.class));
     } catch (IllegalAccessException e) {
       throw new ColumnsException(path, field + " cannot be read", e);
     }
   }
 
-  /** Adds the handles that construct objects; returns the reason if it cannot. */
+  private static boolean isFinal(final Field field) {
+    return Modifier.isFinal(field.getModifiers());
+  }
+
+  /**
+   * Adds the handles that construct objects; returns the reason if it cannot.
+   *
+   * @param whole whether one call makes an object of all its fields
+   */
   private String makers(
-      final Class<?> type, final List<Field> fields, final MethodHandles.Lookup lookup) {
+      final Class<?> type,
+      final List<Field> fields,
+      final boolean whole,
+      final MethodHandles.Lookup lookup) {
     try {
-      final MethodHandles.Lookup inside = inside("", type, lookup);
-      if (type.isRecord()) {
-        final Class<?>[] types = fields.stream().map(Field::getType).toArray(Class<?>[]::new);
-        final Constructor<?> canonical = type.getDeclaredConstructor(types);
-        final MethodHandle make = inside.unreflectConstructor(canonical);
-        handles.add(make.asType(erased(make.type()).changeReturnType(Object.class)));
-        return null;
-      }
       if (Modifier.isAbstract(type.getModifiers())) {
         return "it is abstract";
       }
+      final MethodHandles.Lookup inside = inside("", type, lookup);
+      if (whole) {
+        final Constructor<?> all = ofAllFields(type, fields);
+        if (all == null) {
+          return "it has final fields, and no constructor with all fields in their order, which has their"
+              + " names (javac -parameters) or different types; a record can be made";
+        }
+        MethodHandle make = inside.unreflectConstructor(all);
+        for (int member = 0; member < fields.size(); member++) {
+          make = wrapping(make, member, members.get(member));
+        }
+        handles.add(make.asType(erased(make.type()).changeReturnType(Object.class)));
+        return null;
+      }
       final MethodHandle make = inside.unreflectConstructor(type.getDeclaredConstructor());
       final List<MethodHandle> setters = new ArrayList<>();
-      for (final Field field : fields) {
-        if (Modifier.isFinal(field.getModifiers())) {
-          return "its field " + field.getName() + " is final; a record can be made";
-        }
-        final MethodHandle setter =
+      for (int member = 0; member < fields.size(); member++) {
+        final Field field = fields.get(member);
+        final MethodHandle plain =
             inside("", field.getDeclaringClass(), lookup).unreflectSetter(field);
+        final MethodHandle setter = wrapping(plain, 1, members.get(member));
         setters.add(setter.asType(erased(setter.type())));
       }
       handles.add(make.asType(MethodType.methodType(Object.class)));
@@ -215,6 +235,31 @@ final class Generator {
     } catch (IllegalArgumentException e) {
       return "it has too many fields for a method handle";
     }
+  }
+
+  private static MethodHandle wrapping(final MethodHandle handle, final int at, final Node node) {
+    return node.wrapper == null ? handle : MethodHandles.filterArguments(handle, at, node.wrapper.wrap);
+  }
+
+  /**
+   * The constructor that takes all fields in their order: the canonical one of a record. Of another
+   * class one whose parameters have the names of the fields, or, if it was compiled without names,
+   * whose types leave no choice; null if there is none.
+   */
+  private static Constructor<?> ofAllFields(final Class<?> type, final List<Field> fields) {
+    final Class<?>[] types = fields.stream().map(Field::getType).toArray(Class<?>[]::new);
+    final Constructor<?> constructor;
+    try {
+      constructor = type.getDeclaredConstructor(types);
+    } catch (NoSuchMethodException e) {
+      return null;
+    }
+    final List<Parameter> parameters = List.of(constructor.getParameters());
+    final boolean isSure =
+        parameters.stream().allMatch(Parameter::isNamePresent)
+            ? parameters.stream().map(Parameter::getName).toList().equals(fields.stream().map(Field::getName).toList())
+            : Arrays.stream(types).distinct().count() == types.length;
+    return type.isRecord() || isSure ? constructor : null;
   }
 
   private static MethodType erased(final MethodType type) {

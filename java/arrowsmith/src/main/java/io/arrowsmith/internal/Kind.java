@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -33,12 +35,18 @@ enum Kind {
   TIME(new ArrowType.Time(TimeUnit.NANOSECOND, 64), 8, null),
   DURATION(new ArrowType.Duration(TimeUnit.NANOSECOND), 8, null),
   UUID(new ArrowType.FixedSizeBinary(16), 16, null),
+  /** Precision and scale are the column's own. */
+  DECIMAL(new ArrowType.Decimal(Kind.DIGITS_MAX, 0, 128), 16, null),
+  BIG_INTEGER(new ArrowType.Decimal(Kind.DIGITS_MAX, 0, 128), 16, null),
   UTF8(new ArrowType.Utf8(), -1, null),
   ENUM(new ArrowType.Utf8(), -1, null),
   BINARY(new ArrowType.Binary(), -1, null),
   LIST(new ArrowType.List(), -1, null),
   MAP(new ArrowType.Map(false), -1, null),
   STRUCT(new ArrowType.Struct(), -1, null);
+
+  /** Maximum decimal digits of 128 bits. */
+  static final int DIGITS_MAX = 38;
 
   /** Primitive types, and those whose values have one width. */
   private static final Map<Class<?>, Kind> KINDS =
@@ -67,6 +75,8 @@ enum Kind {
           Map.entry(LocalTime.class, TIME),
           Map.entry(Duration.class, DURATION),
           Map.entry(UUID.class, UUID),
+          Map.entry(BigDecimal.class, DECIMAL),
+          Map.entry(BigInteger.class, BIG_INTEGER),
           Map.entry(String.class, UTF8),
           Map.entry(byte[].class, BINARY));
 

@@ -3,21 +3,24 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.ColumnName;
 import io.arrowsmith.ColumnsException;
+import io.arrowsmith.DecimalColumn;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Field;
 import java.lang.reflect.GenericArrayType;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.Type;
+import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 
 /**
  * Compiles a class to a tree of columns: fields in the order of their declaration, those of
@@ -28,14 +31,42 @@ public final class Layouts {
   /** Maximum columns of one class; a class that is used several times is counted each time. */
   private static final int COLUMNS_MAX = 1 << 16;
 
+  /** Maximum depth of classes in classes: a generic class can contain itself with ever other types. */
+  private static final int DEPTH_MAX = 256;
+
+  /** An array of what a type parameter stands for. */
+  private static final Class<?> ARRAY = Object[].class;
+
   private final MethodHandles.Lookup lookup;
-  private final Map<Class<?>, Codec> codecs = new HashMap<>();
-  private final Set<Class<?>> open = new LinkedHashSet<>();
+  private final Map<Type, Codec> codecs = new HashMap<>();
+  private final Set<Type> open = new LinkedHashSet<>();
   private int columns;
 
   private Layouts(final MethodHandles.Lookup lookup) {
     this.lookup = lookup;
   }
+
+  /** A generic class with the types that its parameters stand for, all of them known. */
+  private record Applied(Class<?> raw, List<Type> arguments) implements Type {
+    @Override
+    public String getTypeName() {
+      return raw.getName()
+          + arguments.stream().map(Type::getTypeName).collect(Collectors.joining(", ", "<", ">"));
+    }
+
+    /** What the parameters stand for. */
+    Map<TypeVariable<?>, Type> known() {
+      final Map<TypeVariable<?>, Type> known = new HashMap<>();
+      final TypeVariable<?>[] parameters = raw.getTypeParameters();
+      for (int at = 0; at < parameters.length; at++) {
+        known.put(parameters[at], arguments.get(at));
+      }
+      return known;
+    }
+  }
+
+  /** A field, and its type where the class is used. */
+  private record Member(Field field, Type type) {}
 
   /** The result of compiling a class. */
   static Node compile(final Class<?> type, final MethodHandles.Lookup lookup) {
@@ -49,75 +80,136 @@ public final class Layouts {
     return new Layouts(lookup).struct("", "", type);
   }
 
-  private Node node(final String path, final String name, final Type type) {
+  private static ColumnsException refused(final String path, final String why) {
+    return new ColumnsException(path, "cannot become a column: " + why);
+  }
+
+  /** A type without type parameters, wildcards and the like. */
+  private static Type resolved(
+      final String path, final Type type, final Map<TypeVariable<?>, Type> known) {
+    if (type instanceof Class<?>) {
+      return type;
+    }
+    if (type instanceof WildcardType wildcard) {
+      return resolved(path, wildcard.getUpperBounds()[0], known);
+    }
+    if (type instanceof TypeVariable<?> && known.containsKey(type)) {
+      return known.get(type);
+    }
+    if (type instanceof GenericArrayType array) {
+      return new Applied(ARRAY, List.of(resolved(path, array.getGenericComponentType(), known)));
+    }
+    if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
+      final List<Type> arguments = new ArrayList<>();
+      for (final Type argument : generic.getActualTypeArguments()) {
+        arguments.add(resolved(path, argument, known));
+      }
+      return new Applied(raw, arguments);
+    }
+    throw refused(path, type.getTypeName());
+  }
+
+  private Node node(
+      final String path, final String name, final Type type, final DecimalColumn digits) {
     if (++columns > COLUMNS_MAX) {
       throw new ColumnsException(path, "more than " + COLUMNS_MAX + " columns");
     }
-    if (type instanceof Class<?> raw) {
-      return plain(path, name, raw);
+    if (!(type instanceof Applied generic)) {
+      return plain(path, name, (Class<?>) type, digits);
     }
-    if (type instanceof WildcardType wildcard) {
-      return node(path, name, wildcard.getUpperBounds()[0]);
+    final Class<?> raw = generic.raw();
+    final List<Type> arguments = generic.arguments();
+    if (raw == ARRAY || Collection.class.isAssignableFrom(raw) && arguments.size() == 1) {
+      return list(path, name, raw, arguments.get(0), digits);
     }
-    if (type instanceof GenericArrayType array) {
-      return list(path, name, Object[].class, array.getGenericComponentType());
+    if (Map.class.isAssignableFrom(raw) && arguments.size() == 2) {
+      return map(path, name, raw, arguments, digits);
     }
-    if (type instanceof ParameterizedType generic && generic.getRawType() instanceof Class<?> raw) {
-      if (Collection.class.isAssignableFrom(raw) && generic.getActualTypeArguments().length == 1) {
-        return list(path, name, raw, generic.getActualTypeArguments()[0]);
-      }
-      if (Map.class.isAssignableFrom(raw) && generic.getActualTypeArguments().length == 2) {
-        return map(path, name, raw, generic.getActualTypeArguments());
-      }
-    }
-    throw new ColumnsException(path, "cannot become a column: " + type.getTypeName());
-  }
-
-  private Node plain(final String path, final String name, final Class<?> type) {
-    final Kind kind = Kind.of(type);
-    if (kind != null) {
-      return new Node(path, name, kind, type, List.of(), null);
-    }
-    if (type.isArray()) {
-      return list(path, name, type, type.getComponentType());
-    }
-    if (Collection.class.isAssignableFrom(type)) {
-      throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " has no type argument; write List<…>");
-    }
-    if (Map.class.isAssignableFrom(type)) {
-      throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " has no type arguments; write Map<…, …>");
-    }
+    refuseWrapper(path, raw);
     return struct(path, name, type);
   }
 
-  private Node list(final String path, final String name, final Class<?> type, final Type element) {
-    final Node below = node(path + "[]", "item", element);
+  private Node plain(
+      final String path, final String name, final Class<?> type, final DecimalColumn digits) {
+    final Kind kind = Kind.of(type);
+    if (kind != null) {
+      final Node value = new Node(path, name, kind, type, List.of(), null);
+      return kind == Kind.DECIMAL ? value.typed(decimal(path, digits)) : value;
+    }
+    if (type.isArray()) {
+      return list(path, name, type, type.getComponentType(), digits);
+    }
+    if (Collection.class.isAssignableFrom(type)) {
+      throw refused(path, type.getName() + " has no type argument; write List<…>");
+    }
+    if (Map.class.isAssignableFrom(type)) {
+      throw refused(path, type.getName() + " has no type arguments; write Map<…, …>");
+    }
+    refuseWrapper(path, type);
+    return struct(path, name, type);
+  }
+
+  private static ArrowType decimal(final String path, final DecimalColumn digits) {
+    if (digits == null) {
+      throw refused(
+          path, "a BigDecimal has any number of digits; @DecimalColumn(precision = …, scale = …) says how many");
+    }
+    final int precision = digits.precision();
+    if (precision < 1 || precision > Kind.DIGITS_MAX || digits.scale() < 0 || digits.scale() > precision) {
+      throw new ColumnsException(
+          path, digits + ": the precision is from 1 to " + Kind.DIGITS_MAX + ", the scale from 0 to the precision");
+    }
+    return new ArrowType.Decimal(precision, digits.scale(), 128);
+  }
+
+  /** What a field has around its value is known there; elsewhere null says the same. */
+  private static void refuseWrapper(final String path, final Class<?> type) {
+    if (Wrapper.of(type) != null) {
+      throw refused(path, type.getSimpleName() + " is the type of a field, with a type argument; elsewhere use null");
+    }
+  }
+
+  private Node list(
+      final String path,
+      final String name,
+      final Class<?> type,
+      final Type element,
+      final DecimalColumn digits) {
+    final Node below = node(path + "[]", "item", element, digits);
     return new Node(path, name, Kind.LIST, type, List.of(below), null);
   }
 
-  private Node map(final String path, final String name, final Class<?> type, final Type[] of) {
-    final Node key = node(path + ".key", "key", of[0]).required();
-    final Node value = node(path + ".value", "value", of[1]);
+  private Node map(
+      final String path,
+      final String name,
+      final Class<?> type,
+      final List<Type> of,
+      final DecimalColumn digits) {
+    final Node key = node(path + ".key", "key", of.get(0), digits).required();
+    final Node value = node(path + ".value", "value", of.get(1), digits);
     final List<Node> members = List.of(key, value);
     final Codec codec = Generator.entries(path, members);
     final Node entries = new Node(path, "entries", Kind.STRUCT, Map.Entry.class, members, codec);
     return new Node(path, name, Kind.MAP, type, List.of(entries.required()), null);
   }
 
-  private Node struct(final String path, final String name, final Class<?> type) {
-    refuseShapeless(path, type);
-    if (!open.add(type)) {
-      throw new ColumnsException(path, "a cycle: " + cycle(type) + " contains itself");
+  private Node struct(final String path, final String name, final Type key) {
+    final Class<?> type = key instanceof Applied generic ? generic.raw() : (Class<?>) key;
+    refuseShapeless(path, type, key);
+    if (!open.add(key)) {
+      throw new ColumnsException(path, "a cycle: " + cycle(key) + " contains itself");
     }
-    final List<Field> fields = fields(path, type);
-    if (fields.isEmpty()) {
+    if (open.size() > DEPTH_MAX) {
+      throw new ColumnsException(path, "more than " + DEPTH_MAX + " classes in each other");
+    }
+    final List<Member> members = members(path, key);
+    if (members.isEmpty()) {
       throw new ColumnsException(path, type.getName() + " has no fields");
     }
     final List<Node> children = new ArrayList<>();
     final Set<String> names = new LinkedHashSet<>();
-    for (final Field field : fields) {
+    for (final Member member : members) {
+      final Field field = member.field();
       final ColumnName named = field.getAnnotation(ColumnName.class);
       final String column = named == null ? field.getName() : named.value();
       final String below = path.isEmpty() ? column : path + "." + column;
@@ -125,60 +217,84 @@ public final class Layouts {
         throw new ColumnsException(
             below, "a field before it, or of a superclass, has the same name; @ColumnName gives it another");
       }
-      children.add(node(below, column, field.getGenericType()));
+      children.add(member(below, column, member));
     }
-    open.remove(type);
-    Codec codec = codecs.get(type);
+    open.remove(key);
+    Codec codec = codecs.get(key);
     if (codec == null) {
+      final List<Field> fields = members.stream().map(Member::field).toList();
       codec = Generator.codec(path, type, fields, children, lookup);
-      codecs.put(type, codec);
+      codecs.put(key, codec);
     }
     return new Node(path, name, Kind.STRUCT, type, children, codec);
   }
 
-  private String cycle(final Class<?> again) {
+  private Node member(final String path, final String name, final Member member) {
+    final DecimalColumn digits = member.field().getAnnotation(DecimalColumn.class);
+    final Type type = member.type();
+    final Wrapper wrapper = Wrapper.of(member.field().getType());
+    if (wrapper == null) {
+      return node(path, name, type, digits);
+    }
+    if (wrapper.value != null) {
+      return node(path, name, wrapper.value, digits).wrapped(wrapper);
+    }
+    if (type instanceof Applied generic) {
+      return node(path, name, generic.arguments().get(0), digits).wrapped(wrapper);
+    }
+    throw refused(path, type.getTypeName() + " has no type argument; write Optional<…>");
+  }
+
+  private String cycle(final Type again) {
     final List<String> names = new ArrayList<>();
-    for (final Class<?> type : open) {
-      if (type == again || !names.isEmpty()) {
-        names.add(type.getSimpleName());
+    for (final Type type : open) {
+      if (type.equals(again) || !names.isEmpty()) {
+        names.add(simple(type));
       }
     }
-    names.add(again.getSimpleName());
+    names.add(simple(again));
     return String.join(" → ", names);
   }
 
-  private static void refuseShapeless(final String path, final Class<?> type) {
+  private static String simple(final Type type) {
+    return type instanceof Class<?> raw ? raw.getSimpleName() : type.getTypeName();
+  }
+
+  private static void refuseShapeless(final String path, final Class<?> type, final Type key) {
     if (type.isPrimitive() || type == Void.class) {
-      throw new ColumnsException(path, "cannot become a column: " + type.getName());
+      throw refused(path, type.getName());
     }
     if (type.isInterface() || type == Object.class || type == Number.class || type == Enum.class) {
-      throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " has no fixed set of fields");
+      throw refused(path, type.getName() + " has no fixed set of fields");
     }
     if (type.getClassLoader() == null || type.getName().startsWith("java.")) {
-      throw new ColumnsException(path, "cannot become a column: " + type.getName());
+      throw refused(path, type.getName());
     }
-    if (type.getTypeParameters().length > 0) {
-      throw new ColumnsException(
-          path, "cannot become a column: " + type.getName() + " has type parameters");
+    if (key == type && type.getTypeParameters().length > 0) {
+      throw refused(path, type.getName() + " has type parameters, and nothing says what they stand for");
     }
   }
 
-  /** The fields of a class's objects. */
-  private static List<Field> fields(final String path, final Class<?> type) {
-    final List<Field> fields = new ArrayList<>();
+  /** The fields of a class's objects, those of superclasses first. */
+  private static List<Member> members(final String path, final Type key) {
+    final Class<?> type = key instanceof Applied generic ? generic.raw() : (Class<?>) key;
+    final Map<TypeVariable<?>, Type> known = key instanceof Applied generic ? generic.known() : Map.of();
+    final List<Member> members = new ArrayList<>();
     final Class<?> above = type.getSuperclass();
     if (above != null && above != Object.class && above != Record.class) {
-      fields.addAll(fields(path, above));
+      members.addAll(members(path, resolved(path, type.getGenericSuperclass(), known)));
     }
     try {
-      Arrays.stream(type.getDeclaredFields())
-          .filter(field -> !Modifier.isStatic(field.getModifiers()))
-          .filter(field -> !Modifier.isTransient(field.getModifiers()) && !field.isSynthetic())
-          .forEach(fields::add);
+      for (final Field field : type.getDeclaredFields()) {
+        final int modifiers = field.getModifiers();
+        if (!Modifier.isStatic(modifiers) && !Modifier.isTransient(modifiers) && !field.isSynthetic()) {
+          final String below = path.isEmpty() ? field.getName() : path + "." + field.getName();
+          members.add(new Member(field, resolved(below, field.getGenericType(), known)));
+        }
+      }
     } catch (LinkageError e) {
       throw new ColumnsException(path, type.getName() + " cannot be loaded: " + e.getMessage(), e);
     }
-    return fields;
+    return members;
   }
 }

@@ -2,6 +2,7 @@
 package io.arrowsmith.internal;
 
 import java.util.List;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
 
@@ -15,6 +16,9 @@ final class Node {
 
   final String name;
   final Kind kind;
+
+  /** The Arrow type; without its children. */
+  final ArrowType arrowType;
 
   /** The Java type; erased. */
   final Class<?> type;
@@ -31,6 +35,9 @@ final class Node {
    */
   final boolean required;
 
+  /** What a field has around its value, or null. */
+  final Wrapper wrapper;
+
   Node(
       final String path,
       final String name,
@@ -38,29 +45,43 @@ final class Node {
       final Class<?> type,
       final List<Node> children,
       final Codec codec) {
-    this(path, name, kind, type, children, codec, false);
-  }
-
-  private Node(
-      final String path,
-      final String name,
-      final Kind kind,
-      final Class<?> type,
-      final List<Node> children,
-      final Codec codec,
-      final boolean required) {
-    this.required = required;
     this.path = path;
     this.name = name;
     this.kind = kind;
+    this.arrowType = kind.type;
     this.type = type;
     this.children = children;
     this.codec = codec;
+    this.required = false;
+    this.wrapper = null;
+  }
+
+  private Node(
+      final Node other, final ArrowType arrowType, final boolean required, final Wrapper wrapper) {
+    this.path = other.path;
+    this.name = other.name;
+    this.kind = other.kind;
+    this.arrowType = arrowType;
+    this.type = other.type;
+    this.children = other.children;
+    this.codec = other.codec;
+    this.required = required;
+    this.wrapper = wrapper;
   }
 
   /** The same, but never null. */
   Node required() {
-    return new Node(path, name, kind, type, children, codec, true);
+    return new Node(this, arrowType, true, wrapper);
+  }
+
+  /** The same, with another Arrow type of the same kind. */
+  Node typed(final ArrowType other) {
+    return new Node(this, other, required, wrapper);
+  }
+
+  /** The same, of a field that has this around the value. */
+  Node wrapped(final Wrapper by) {
+    return new Node(this, arrowType, required, by);
   }
 
   /** Whether it is a field of a primitive type, which is never null. */
@@ -87,7 +108,7 @@ final class Node {
 
   /** The Arrow field. */
   Field field() {
-    final FieldType fieldType = new FieldType(!isPrimitive() && !required, kind.type, null);
+    final FieldType fieldType = new FieldType(!isPrimitive() && !required, arrowType, null);
     return new Field(name, fieldType, children.stream().map(Node::field).toList());
   }
 

@@ -3,6 +3,8 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.ColumnsException;
 import java.lang.reflect.Array;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -80,9 +82,9 @@ final class Source {
   static Source of(final Node node, final FieldVector vector) {
     final ArrowType found = vector.getField().getType();
     final boolean same =
-        node.kind == Kind.MAP ? found instanceof ArrowType.Map : found.equals(node.kind.type);
+        node.kind == Kind.MAP ? found instanceof ArrowType.Map : found.equals(node.arrowType);
     if (!same) {
-      throw new ColumnsException(node.path, "expected " + node.kind.type + ", found " + found);
+      throw new ColumnsException(node.path, "expected " + node.arrowType + ", found " + found);
     }
     return new Source(node, vector);
   }
@@ -206,6 +208,8 @@ final class Source {
       case TIME -> time(row);
       case DURATION -> Duration.ofNanos(getLong(row));
       case UUID -> uuid(data + ((long) row << 4));
+      case DECIMAL -> new BigDecimal(integer(row), ((ArrowType.Decimal) node.arrowType).getScale());
+      case BIG_INTEGER -> integer(row);
       case UTF8 -> new String(bytes(row), StandardCharsets.UTF_8);
       case ENUM -> constant(new String(bytes(row), StandardCharsets.UTF_8), row);
       case BINARY -> bytes(row);
@@ -225,6 +229,19 @@ final class Source {
       throw new ColumnsException(node.path, "row " + row + ": no time of a day: " + nanos + " ns");
     }
     return LocalTime.ofNanoOfDay(nanos);
+  }
+
+  /** The 128 bits of a decimal. */
+  private BigInteger integer(final int row) {
+    final long at = data + ((long) row << 4);
+    final long low = Mem.getLong(at);
+    final long high = Mem.getLong(at + Long.BYTES);
+    final BigInteger value = BigInteger.valueOf(low);
+    if (high == low >> 63) {
+      return value;
+    }
+    // The low half is unsigned.
+    return BigInteger.valueOf(low < 0 ? high + 1 : high).shiftLeft(Long.SIZE).add(value);
   }
 
   private static UUID uuid(final long at) {

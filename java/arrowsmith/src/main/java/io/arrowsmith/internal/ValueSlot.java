@@ -2,6 +2,8 @@
 package io.arrowsmith.internal;
 
 import io.arrowsmith.ColumnsException;
+import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -11,8 +13,9 @@ import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.time.ZonedDateTime;
 import java.util.UUID;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 
-/** Objects that are one value of fixed width: boxed primitives, dates and times, UUIDs. */
+/** Objects that are one value of fixed width: boxed primitives, decimals, dates, times, UUIDs. */
 final class ValueSlot extends Slot {
   private static final long NANOS = 1_000_000_000L;
 
@@ -62,8 +65,26 @@ final class ValueSlot extends Slot {
         Mem.putLong(place, Long.reverseBytes(uuid.getMostSignificantBits()));
         Mem.putLong(place + 8, Long.reverseBytes(uuid.getLeastSignificantBits()));
       }
+      case DECIMAL -> putDecimal(place, (BigDecimal) value);
+      case BIG_INTEGER -> putDecimal(place, new BigDecimal((BigInteger) value));
       default -> putTime(place, value);
     }
+  }
+
+  private void putDecimal(final long place, final BigDecimal value) {
+    final ArrowType.Decimal type = (ArrowType.Decimal) column.node.arrowType;
+    // Checked before anything is scaled: 1E+999999999 would have as many digits.
+    final BigDecimal exact = value.scale() > type.getScale() ? value.stripTrailingZeros() : value;
+    final long digits = (long) exact.precision() - exact.scale() + type.getScale();
+    final boolean isZero = exact.signum() == 0;
+    if (!isZero && (exact.scale() > type.getScale() || digits > type.getPrecision())) {
+      throw new ColumnsException(
+          column.node.path,
+          value + " does not fit " + type.getPrecision() + " digits, " + type.getScale() + " of them after the point");
+    }
+    final BigInteger unscaled = isZero ? BigInteger.ZERO : exact.setScale(type.getScale()).unscaledValue();
+    Mem.putLong(place, unscaled.longValue());
+    Mem.putLong(place + Long.BYTES, unscaled.shiftRight(Long.SIZE).longValue());
   }
 
   private void putTime(final long place, final Object value) {
