@@ -42,7 +42,16 @@ impl Format {
         match self {
             Self::Parquet => arrowsmith::parquet::EXTENSIONS,
             Self::Ipc => &["arrow", "arrows", "feather", "ipc"],
-            Self::Json => &["ndjson", "jsonl", "json", "ndjson.gz", "jsonl.gz", "json.gz"],
+            Self::Json => arrowsmith::json::EXTENSIONS,
+        }
+    }
+
+    /// What the name of a file that is written ends in, without the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Ipc => "arrow",
+            Self::Json => "ndjson",
         }
     }
 

@@ -240,7 +240,7 @@ impl Target {
             .map_err(|_| Error::Config("the system gives no random bytes".to_owned()))?;
         let random = u64::from_be_bytes(random);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-        let end = self.format.extensions().first().copied().unwrap_or_default();
+        let end = self.format.extension();
         Ok(format!("put-{now:013}-{random:016x}.{end}"))
     }
 }

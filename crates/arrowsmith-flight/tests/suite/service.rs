@@ -15,9 +15,11 @@ use arrow_flight::{FlightData, FlightDescriptor};
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
+use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_flight::dataset::FileAccess;
 use arrowsmith_flight::query::Query;
 use arrowsmith_flight::{Compression, Spec};
+use arrowsmith_sink::json::{JsonOptions, JsonSink, TextCompression};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tonic::Code;
@@ -80,11 +82,17 @@ fn files() -> Files {
     parquet(&parquets.join("1.parquet"), &all[3..]);
     ipc(&ipcs.join("0.arrow"), &all[..1]);
     ipc(&ipcs.join("1.arrow"), &all[1..]);
-    for (number, batch) in all.iter().enumerate() {
-        let file = fs::File::create(jsons.join(format!("{number}.jsonl"))).unwrap();
-        let mut writer = arrow_json::LineDelimitedWriter::new(file);
-        writer.write(&plain(batch)).unwrap();
-        writer.finish().unwrap();
+    // Files as `convert` reads them, compressed and not.
+    let compressions = [TextCompression::None, TextCompression::GZIP, TextCompression::ZSTD];
+    for ((number, batch), compression) in all.iter().enumerate().zip(compressions.iter().cycle()) {
+        let name = format!("{number}.jsonl{}", compression.suffix());
+        let options = JsonOptions { compression: *compression, ..JsonOptions::default() };
+        let batch = plain(batch);
+        let output = Output::create(jsons.join(name)).unwrap();
+        let mut sink: Box<dyn Sink> =
+            Box::new(JsonSink::new(output, &batch.schema(), &options).unwrap());
+        sink.write(&batch).unwrap();
+        sink.finish().unwrap();
     }
     let mut json = spec(&jsons);
     json.schema = Some(plain(&all[0]).schema());
