@@ -29,8 +29,8 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * }</pre>
  *
  * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep
- * the result. Fields may be private; static and transient ones are skipped, those of superclasses
- * come first. Their types become:
+ * the result. Fields may be private; static and transient ones, and those with {@link ColumnIgnore},
+ * are skipped; those of superclasses come first. Their types become:
  *
  * <table>
  * <caption>Java and Arrow types</caption>

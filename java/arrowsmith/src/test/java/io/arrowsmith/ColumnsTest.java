@@ -332,6 +332,29 @@ class ColumnsTest {
     }
   }
 
+  record Ignoring(@ColumnIgnore int before, long id, @ColumnIgnore Object context, String name) {}
+
+  static class IgnoringClass {
+    @ColumnIgnore Thread thread = Thread.currentThread();
+    private int kept = 1;
+  }
+
+  @Test
+  void ignoredFieldsHaveNoColumn() {
+    final Columns<Ignoring> columns = Columns.of(Ignoring.class);
+    try (VectorSchemaRoot root = columns.encode(List.of(new Ignoring(1, 2, this, "a")), allocator)) {
+      assertEquals("Schema<id: Int(64, true) not null, name: Utf8>", root.getSchema().toString());
+      assertEquals(List.of(new Ignoring(0, 2, null, "a")), columns.decode(root));
+    }
+    final Columns<IgnoringClass> classes = Columns.of(IgnoringClass.class);
+    try (VectorSchemaRoot root = classes.encode(List.of(new IgnoringClass()), allocator)) {
+      final IgnoringClass back = classes.decode(root).get(0);
+      assertEquals(1, back.kept);
+      assertSame(Thread.currentThread(), back.thread);
+    }
+    assertTrue(refused(Any.class).getMessage().endsWith("; @ColumnIgnore leaves a field out"));
+  }
+
   record Named(@ColumnName("the id") long id, @ColumnName("id") String text, NamedInner inner) {}
 
   record NamedInner(@ColumnName("X") int x) {}

@@ -7,6 +7,7 @@ import io.arrowsmith.ColumnsException;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
@@ -115,11 +116,18 @@ final class Generator {
     return generator.load(path, Map.Entry.class, null, true);
   }
 
-  /** The codec of a class with these fields and columns. */
+  /**
+   * The codec of a class.
+   *
+   * @param fields those that have a column
+   * @param all these and ignored ones
+   * @param members the columns
+   */
   static Codec codec(
       final String path,
       final Class<?> type,
       final List<Field> fields,
+      final List<Field> all,
       final List<Node> members,
       final MethodHandles.Lookup lookup) {
     final String name = Type.getInternalName(Codec.class) + "$" + type.getSimpleName();
@@ -128,7 +136,7 @@ final class Generator {
       generator.handles.add(getter(path, fields.get(member), members.get(member), lookup));
     }
     final boolean whole = type.isRecord() || fields.stream().anyMatch(Generator::isFinal);
-    final String cannotMake = generator.makers(type, fields, whole, lookup);
+    final String cannotMake = generator.makers(type, fields, whole ? all : null, lookup);
     return generator.load(path, type, cannotMake, whole);
   }
 
@@ -191,25 +199,31 @@ final class Generator {
   /**
    * Adds the handles that construct objects; returns the reason if it cannot.
    *
-   * @param whole whether one call makes an object of all its fields
+   * @param all the fields that one call makes an object of, or null if they are set one by one
    */
   private String makers(
       final Class<?> type,
       final List<Field> fields,
-      final boolean whole,
+      final List<Field> all,
       final MethodHandles.Lookup lookup) {
     try {
       if (Modifier.isAbstract(type.getModifiers())) {
         return "it is abstract";
       }
       final MethodHandles.Lookup inside = inside("", type, lookup);
-      if (whole) {
-        final Constructor<?> all = ofAllFields(type, fields);
-        if (all == null) {
+      if (all != null) {
+        final Constructor<?> constructor = ofAllFields(type, all);
+        if (constructor == null) {
           return "it has final fields, and no constructor with all fields in their order, which has their"
               + " names (javac -parameters) or different types; a record can be made";
         }
-        MethodHandle make = inside.unreflectConstructor(all);
+        MethodHandle make = inside.unreflectConstructor(constructor);
+        for (int at = all.size() - 1; at >= 0; at--) {
+          if (!fields.contains(all.get(at))) {
+            final Object zero = Array.get(Array.newInstance(all.get(at).getType(), 1), 0);
+            make = MethodHandles.insertArguments(make, at, zero);
+          }
+        }
         for (int member = 0; member < fields.size(); member++) {
           make = wrapping(make, member, members.get(member));
         }

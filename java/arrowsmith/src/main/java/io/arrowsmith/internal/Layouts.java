@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
+import io.arrowsmith.ColumnIgnore;
 import io.arrowsmith.ColumnName;
 import io.arrowsmith.ColumnsException;
 import io.arrowsmith.DecimalColumn;
@@ -13,6 +14,7 @@ import java.lang.reflect.Type;
 import java.lang.reflect.TypeVariable;
 import java.lang.reflect.WildcardType;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -81,7 +83,8 @@ public final class Layouts {
   }
 
   private static ColumnsException refused(final String path, final String why) {
-    return new ColumnsException(path, "cannot become a column: " + why);
+    final String wayOut = path.isEmpty() ? "" : "; @ColumnIgnore leaves a field out";
+    return new ColumnsException(path, "cannot become a column: " + why + wayOut);
   }
 
   /** A type without type parameters, wildcards and the like. */
@@ -223,7 +226,7 @@ public final class Layouts {
     Codec codec = codecs.get(key);
     if (codec == null) {
       final List<Field> fields = members.stream().map(Member::field).toList();
-      codec = Generator.codec(path, type, fields, children, lookup);
+      codec = Generator.codec(path, type, fields, allFields(type), children, lookup);
       codecs.put(key, codec);
     }
     return new Node(path, name, Kind.STRUCT, type, children, codec);
@@ -285,9 +288,8 @@ public final class Layouts {
       members.addAll(members(path, resolved(path, type.getGenericSuperclass(), known)));
     }
     try {
-      for (final Field field : type.getDeclaredFields()) {
-        final int modifiers = field.getModifiers();
-        if (!Modifier.isStatic(modifiers) && !Modifier.isTransient(modifiers) && !field.isSynthetic()) {
+      for (final Field field : ownFields(type)) {
+        if (!field.isAnnotationPresent(ColumnIgnore.class)) {
           final String below = path.isEmpty() ? field.getName() : path + "." + field.getName();
           members.add(new Member(field, resolved(below, field.getGenericType(), known)));
         }
@@ -296,5 +298,21 @@ public final class Layouts {
       throw new ColumnsException(path, type.getName() + " cannot be loaded: " + e.getMessage(), e);
     }
     return members;
+  }
+
+  private static List<Field> ownFields(final Class<?> type) {
+    return Arrays.stream(type.getDeclaredFields())
+        .filter(field -> !Modifier.isStatic(field.getModifiers()))
+        .filter(field -> !Modifier.isTransient(field.getModifiers()) && !field.isSynthetic())
+        .toList();
+  }
+
+  /** The fields that a constructor may take, ignored ones too. */
+  private static List<Field> allFields(final Class<?> type) {
+    final Class<?> above = type.getSuperclass();
+    final boolean inherits = above != null && above != Object.class && above != Record.class;
+    final List<Field> fields = new ArrayList<>(inherits ? allFields(above) : List.of());
+    fields.addAll(ownFields(type));
+    return fields;
   }
 }
