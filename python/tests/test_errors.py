@@ -153,6 +153,11 @@ def test_options_that_change_what_is_good() -> None:
         arrowsmith.read_json(twice, duplicate_keys="error")
     with pytest.raises(arrowsmith.DataError, match="unknown-key"):
         arrowsmith.read_json(b'{"b":1}', "a: int64", unknown_keys="error")
+    both = "a: int64, b: int64"
+    some = arrowsmith.read_json(b'{"a":1,"b":2}', both, columns=["a"], unknown_keys="error")
+    assert pa.table(some).to_pylist() == [{"a": 1}]
+    with pytest.raises(arrowsmith.DataError, match="unknown-key"):
+        arrowsmith.read_json(b'{"a":1,"c":2}', both, columns=["a"], unknown_keys="error")
     with pytest.raises(arrowsmith.DataError, match="syntax"):
         arrowsmith.read_json(nan, "a: float64")
     assert arrowsmith.read_json(nan, allow_nan=True).num_rows == 1

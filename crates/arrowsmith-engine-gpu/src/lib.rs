@@ -179,11 +179,9 @@ impl GpuEngine {
         rest: &Chain,
     ) -> Result<DeviceDecoder> {
         let host = rest.decoder(plan, options)?;
-        match Program::new(plan) {
-            Ok(program) if Declined::other_dialects(options).is_ok() => {
-                self.kernels(plan, options, program, host).map(DeviceDecoder::kernels)
-            }
-            _ => Ok(DeviceDecoder::host(host, &self.device)),
+        match program(plan, options) {
+            Ok(program) => self.kernels(plan, options, program, host).map(DeviceDecoder::kernels),
+            Err(_) => Ok(DeviceDecoder::host(host, &self.device)),
         }
     }
 
@@ -238,9 +236,8 @@ impl Engine for GpuEngine {
     }
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
-        Declined::other_dialects(options)?;
         plan.check(&options.limits)?;
-        Ok(program(plan).map(|_| ())?)
+        Ok(program(plan, options).map(|_| ())?)
     }
 
     fn json(
@@ -249,8 +246,7 @@ impl Engine for GpuEngine {
         options: &DecodeOptions,
         rest: &Chain,
     ) -> Answer<Box<dyn Decoder>> {
-        Declined::other_dialects(options)?;
-        let program = program(plan)?;
+        let program = program(plan, options)?;
         if rest.engines().is_empty() {
             let reason = "it needs another engine for records that its kernels doubt";
             return Err(Declined::new("", reason).into());
@@ -279,7 +275,9 @@ impl Engine for GpuEngine {
 }
 
 /// Lays a plan out for the kernels.
-fn program(plan: &Plan) -> std::result::Result<Program, Declined> {
+fn program(plan: &Plan, options: &DecodeOptions) -> std::result::Result<Program, Declined> {
+    Declined::other_dialects(options)?;
+    Declined::unselected_keys(plan, options)?;
     if plan.has_coercions() {
         return Err(Declined::new("", "its kernels have no coercions"));
     }

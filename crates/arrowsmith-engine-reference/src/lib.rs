@@ -50,6 +50,7 @@ impl Engine for ReferenceEngine {
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         check_options(options)?;
+        Declined::unselected_keys(plan, options)?;
         if plan.has_coercions() {
             return Err(Declined::new("", "arrow-json has no coercions").into());
         }

@@ -70,6 +70,7 @@ impl Engine for RtlEngine {
 
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         Declined::other_dialects(options)?;
+        Declined::unselected_keys(plan, options)?;
         plan.check(&options.limits)?;
         Layout::new(plan).map(|_| ()).map_err(EngineError::of_schema)
     }
@@ -83,6 +84,7 @@ impl Engine for RtlEngine {
         rest: &Chain,
     ) -> Answer<Box<dyn Decoder>> {
         Declined::other_dialects(options)?;
+        Declined::unselected_keys(plan, options)?;
         let design = generate(plan, "records", self.shape).map_err(EngineError::of_schema)?;
         if rest.engines().is_empty() {
             let reason = "it needs another engine, for records that its circuit does not take";

@@ -3,8 +3,9 @@
 
 use std::fmt;
 
-use arrowsmith_core::{DecodeOptions, Dialect, Error, FileErrorKind};
+use arrowsmith_core::{DecodeOptions, Dialect, Error, FileErrorKind, UnknownKeys};
 use arrowsmith_parquet::Column;
+use arrowsmith_plan::Plan;
 
 /// What an engine does not decode, and why. Another engine may decode it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,21 @@ impl Declined {
         match options.dialect {
             Dialect::Iso => Ok(()),
             Dialect::Spark => Err(Self::new("", "it does not read the dialect spark")),
+        }
+    }
+
+    /// Declines plans of some columns where keys that the schema lacks are errors, for an engine
+    /// that cannot tell these from the keys of other columns.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn unselected_keys(plan: &Plan, options: &DecodeOptions) -> Result<(), Self> {
+        match options.unknown_keys {
+            UnknownKeys::Error if plan.has_unselected() => {
+                let reason = "it does not tell unknown keys from those that are not selected";
+                Err(Self::new("", reason))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -14,6 +14,7 @@ pub mod load;
 mod overlay;
 pub mod plan;
 pub mod text;
+mod unselected;
 mod width;
 
 pub use arrowsmith_core::Error;

@@ -11,6 +11,7 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUni
 use arrowsmith_core::{Error, Result};
 
 use crate::coerce::{self, Coercion};
+use crate::unselected;
 
 /// Schema metadata key for the kind of records: `"value"` if records are not objects but the values
 /// of the schema's only column; absent otherwise.
@@ -48,6 +49,9 @@ pub struct Node {
     pub nullable: bool,
     /// What it accepts beyond the values of its type.
     pub coercion: Option<Arc<Coercion>>,
+    /// Of an object: keys that the schema has besides the fields. They are skipped, and are not
+    /// unknown.
+    pub unselected: Vec<String>,
 }
 
 /// One key of an object.
@@ -170,8 +174,8 @@ impl Plan {
     }
 
     /// Compiles the selected `columns` of a schema: dotted paths of fields, each with all its
-    /// children. The columns keep the order of the schema; other fields are skipped like unknown
-    /// keys.
+    /// children. The columns keep the order of the schema; other fields are skipped, but are not
+    /// unknown keys ([`Node::unselected`]).
     ///
     /// # Errors
     /// As [`Plan::new`], and [`Error::Schema`] for a path that is not in the schema.
@@ -187,8 +191,19 @@ impl Plan {
         }
         let paths: Vec<&[String]> = wanted.iter().map(Vec::as_slice).collect();
         let fields = project(schema.fields(), &paths);
-        let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-        Self::compile(Arc::new(schema))
+        let selected = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let mut plan = Self::compile(Arc::new(selected))?;
+        match plan.schema.fields().first().filter(|_| plan.value_root) {
+            Some(value) => {
+                let (_, whole) = schema.fields().find(value.name()).unwrap_or((0, value));
+                unselected::attach(&mut plan.root, whole.data_type());
+            }
+            None => {
+                let whole = DataType::Struct(schema.fields().clone());
+                unselected::attach(&mut plan.root, &whole);
+            }
+        }
+        Ok(plan)
     }
 
     fn compile(given: SchemaRef) -> Result<Self> {
@@ -211,6 +226,7 @@ impl Plan {
                 data_type: DataType::Struct(schema.fields().clone()),
                 nullable: false,
                 coercion: None,
+                unselected: Vec::new(),
             }
         };
         if bare.is_some() {
@@ -339,7 +355,7 @@ fn compile_field(field: &Field, path: &str) -> Result<Node> {
     }
     let op = compile_type(field, field.data_type(), path)?;
     let (data_type, nullable) = (field.data_type().clone(), field.is_nullable());
-    Ok(Node { op, data_type, nullable, coercion: None })
+    Ok(Node { op, data_type, nullable, coercion: None, unselected: Vec::new() })
 }
 
 fn depth(data_type: &DataType) -> usize {

@@ -2,7 +2,7 @@
 //! The plan, laid out for the walker: nodes in one array, with the children of a node adjacent, so
 //! that an operation is found by index and is cheap to copy.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, TimeUnit};
@@ -145,6 +145,8 @@ pub(crate) struct Object {
     pub first: Id,
     pub keys: Vec<Arc<str>>,
     pub index: HashMap<Arc<str>, usize>,
+    /// Keys of the schema that no column needs.
+    pub unselected: HashSet<Arc<str>>,
     /// The keys by their hash.
     pub table: KeyTable,
     /// The fields, 64 at a time.
@@ -286,9 +288,11 @@ impl Program {
                 let first = self.reserve(fields.len());
                 let keys: Vec<Arc<str>> = fields.iter().map(|f| Arc::from(&*f.key)).collect();
                 let index = keys.iter().cloned().enumerate().map(|(i, key)| (key, i)).collect();
+                let unselected = node.unselected.iter().map(|key| Arc::from(&**key)).collect();
                 let object = self.objects.len();
-                let table = KeyTable::default();
-                self.objects.push(Object { first, keys, index, table, fields: Vec::new() });
+                let (table, sets) = (KeyTable::default(), Vec::new());
+                let object_of = Object { first, keys, index, unselected, table, fields: sets };
+                self.objects.push(object_of);
                 for (i, field) in fields.iter().enumerate() {
                     self.lay(first + i, &field.node, depth)?;
                 }

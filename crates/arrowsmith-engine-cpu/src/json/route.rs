@@ -8,6 +8,8 @@
 //! members have no order there are no slots, and every key is found so. Unusual white space, and
 //! keys that are long or have escapes, are parsed token by token.
 
+use std::borrow::Cow;
+
 use arrowsmith_core::{DuplicateKeys, ErrorKind, UnknownKeys};
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::skip;
@@ -213,7 +215,9 @@ impl<I: Isa> Walker<'_, I> {
                     }
                 }
                 Follows::Unknown => {
-                    if self.options.unknown_keys == UnknownKeys::Error {
+                    if self.options.unknown_keys == UnknownKeys::Error
+                        && !self.is_unselected(reading.object, between)
+                    {
                         return self.refuse_key(ErrorKind::UnknownKey, between);
                     }
                     pos = self.skip(self.space(pos), reading.depth, false);
@@ -431,45 +435,64 @@ impl<I: Isa> Walker<'_, I> {
 
     /// The field whose key is the text between these positions, which may contain escapes.
     fn field_of(&self, object: usize, from: usize, to: usize) -> Result<Option<usize>, Fault> {
-        let object = &self.program.objects[object];
+        let key = self.key(from, to)?;
+        let index = &self.program.objects[object].index;
+        Ok(key.and_then(|key| index.get(key.as_ref()).copied()))
+    }
+
+    /// The key between these positions, which may contain escapes; none if no schema can have it.
+    fn key(&self, from: usize, to: usize) -> Result<Option<Cow<'_, str>>, Fault> {
         let text = self.input.slice(from, to);
-        let field = if text.contains(&b'\\') {
-            let mut key = Vec::with_capacity(text.len());
-            let mut pos = from;
-            while pos < to {
-                if self.input.at(pos) == b'\\' {
-                    let (escaped, end) = match unescape(self.input, pos) {
-                        Ok(unescaped) => unescaped,
-                        // No key of a schema contains half of a surrogate pair.
-                        Err(Fault { kind: ErrorKind::LoneSurrogate, .. }) => {
-                            return Ok(None);
-                        }
-                        Err(fault) => return Err(fault),
-                    };
-                    let mut utf8 = [0; 4];
-                    key.extend_from_slice(escaped.encode_utf8(&mut utf8).as_bytes());
-                    pos = end;
-                } else {
-                    key.push(self.input.at(pos));
-                    pos += 1;
-                }
+        if !text.contains(&b'\\') {
+            return Ok(std::str::from_utf8(text).ok().map(Cow::Borrowed));
+        }
+        let mut key = Vec::with_capacity(text.len());
+        let mut pos = from;
+        while pos < to {
+            if self.input.at(pos) == b'\\' {
+                let (escaped, end) = match unescape(self.input, pos) {
+                    Ok(unescaped) => unescaped,
+                    // No key of a schema contains half of a surrogate pair.
+                    Err(Fault { kind: ErrorKind::LoneSurrogate, .. }) => return Ok(None),
+                    Err(fault) => return Err(fault),
+                };
+                let mut utf8 = [0; 4];
+                key.extend_from_slice(escaped.encode_utf8(&mut utf8).as_bytes());
+                pos = end;
+            } else {
+                key.push(self.input.at(pos));
+                pos += 1;
             }
-            std::str::from_utf8(&key).ok().and_then(|key| object.index.get(key))
-        } else {
-            std::str::from_utf8(text).ok().and_then(|key| object.index.get(key))
-        };
-        Ok(field.copied())
+        }
+        Ok(String::from_utf8(key).ok().map(Cow::Owned))
+    }
+
+    /// Whether the key in the text that starts at `between` is one that no column needs. It was
+    /// read before, so its string ends.
+    #[inline(never)]
+    fn is_unselected(&self, object: usize, between: usize) -> bool {
+        let unselected = &self.program.objects[object].unselected;
+        if unselected.is_empty() {
+            return false;
+        }
+        let from = self.quote(between) + 1;
+        let Ok(after) = skip::string(self.isa, self.input, from) else { return false };
+        matches!(self.key(from, after - 1), Ok(Some(key)) if unselected.contains(key.as_ref()))
+    }
+
+    /// The first quote from `pos` on.
+    fn quote(&self, mut pos: usize) -> usize {
+        while pos < self.input.end() && self.input.at(pos) != b'"' {
+            pos += 1;
+        }
+        pos
     }
 
     /// Reports the key in the text that starts at `between` as an error.
     #[cold]
     #[inline(never)]
     fn refuse_key(&mut self, kind: ErrorKind, between: usize) -> usize {
-        let mut pos = between;
-        while pos < self.input.end() && self.input.at(pos) != b'"' {
-            pos += 1;
-        }
-        self.fail(kind, pos, Subject::Grammar("another key"))
+        self.fail(kind, self.quote(between), Subject::Grammar("another key"))
     }
 
     /// Appends nulls for missing fields; the object's bracket is at `pos`.

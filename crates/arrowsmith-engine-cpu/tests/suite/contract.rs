@@ -65,6 +65,17 @@ fn records_that_do_not_look_alike() {
 }
 
 #[test]
+fn some_columns() {
+    for seed in 0..seeds() / 2 {
+        each_level(|suite| suite.random_columns(Profile::Full, seed));
+    }
+    for seed in 0..seeds() / 16 {
+        each_level(|suite| suite.random_columns(Profile::Alike, seed));
+        each_level(|suite| suite.random_columns(Profile::Mixed, seed));
+    }
+}
+
+#[test]
 fn coercions() {
     for seed in 0..4 * seeds() {
         each_level(|suite| suite.random_coercion(seed));

@@ -63,6 +63,21 @@ static void batches(void) {
     schema.release(&schema);
 }
 
+/* Keys of columns that are not selected are not unknown. */
+static void columns(void) {
+    ArrowsmithError *error = NULL;
+    const char *options = "{\"schema\":\"a: int64, b: int64\",\"columns\":[\"a\"],\"unknown_keys\":\"error\"}";
+    ArrowsmithReader *reader = json("{\"b\":2,\"a\":1}\n{\"a\":3,\"c\":4}\n", options, &error);
+    CHECK(reader);
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1 && batch.n_children == 1 && batch.length == 1);
+    batch.release(&batch);
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == -1);
+    CHECK(error->line == 2 && strcmp(error->kind, "unknown-key") == 0);
+    arrowsmith_error_free(error);
+    arrowsmith_reader_close(reader);
+}
+
 static void errors(void) {
     ArrowsmithError *error = NULL;
     ArrowsmithReader *reader = json("{\"a\":1}\n{\"a\":\"\\u0000\"}\n", "{\"schema\":\"a: int64\"}", &error);
@@ -241,12 +256,13 @@ static void memory(void) {
 int main(void) {
     CHECK(strlen(arrowsmith_version()) >= 5);
     batches();
+    columns();
     errors();
     rejects();
     all_rejects();
     streams();
     memory();
     /* Every borrowed text was released. */
-    CHECK(released == 7);
+    CHECK(released == 8);
     return 0;
 }

@@ -47,6 +47,9 @@ pub struct Case {
     pub name: String,
     /// The schema, in its text form.
     pub schema: String,
+    /// The columns that are decoded, as paths; all if there are none.
+    #[serde(default)]
+    pub columns: Vec<String>,
     /// `lines`, `concatenated` or `array` (without its brackets).
     #[serde(default = "lines")]
     pub framing: String,
@@ -202,8 +205,12 @@ impl Case {
     /// # Errors
     /// A description of the error in the schema.
     pub fn plan(&self) -> Result<Arc<Plan>, String> {
-        let schema = parse_schema(&self.schema).map_err(|error| error.to_string())?;
-        Plan::new(Arc::new(schema)).map(Arc::new).map_err(|error| error.to_string())
+        let schema = Arc::new(parse_schema(&self.schema).map_err(|error| error.to_string())?);
+        let plan = match self.columns.as_slice() {
+            [] => Plan::new(schema),
+            columns => Plan::with_columns(&schema, columns),
+        };
+        plan.map(Arc::new).map_err(|error| error.to_string())
     }
 
     /// The framing.

@@ -48,6 +48,10 @@ fn write_case(out: &mut String, case: &Case) {
     line("[[case]]".to_owned());
     line(format!("name = {}", quoted(&case.name)));
     line(format!("schema = {}", quoted(&case.schema)));
+    if !case.columns.is_empty() {
+        let columns: Vec<_> = case.columns.iter().map(|column| quoted(column)).collect();
+        line(format!("columns = [{}]", columns.join(", ")));
+    }
     if case.framing != "lines" {
         line(format!("framing = {}", quoted(&case.framing)));
     }

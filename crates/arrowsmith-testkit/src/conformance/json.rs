@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrowsmith_core::{Chunk, DecodeOptions, Dialect, Framing, PADDING_BYTES, Result};
+use arrowsmith_core::{Chunk, DecodeOptions, Dialect, Framing, PADDING_BYTES, Result, UnknownKeys};
 use arrowsmith_engine::Engine;
 use arrowsmith_plan::Plan;
 use arrowsmith_workload::{Generator, Layout, Workload};
@@ -66,6 +66,22 @@ impl Suite<'_> {
     pub fn random_coercion(&self, seed: u64) -> Held {
         let options = random::options(&mut Rng::new(seed));
         self.beside_the_oracle(&random::coerced_case(seed), &options, seed)
+    }
+
+    /// Some columns of a random schema, whose other keys are not errors, while unknown ones are.
+    ///
+    /// # Errors
+    /// In what the engine differs from the oracle.
+    pub fn random_columns(&self, profile: Profile, seed: u64) -> Held {
+        let made = if seed % 2 == 0 { random::case } else { random::broken_case };
+        let mut case = made(seed, profile);
+        let Some(plan) = random::some_columns(&mut Rng::new(seed ^ 0xC01), &case.plan) else {
+            return Ok(());
+        };
+        case.plan = Arc::new(plan);
+        let mut options = options(seed);
+        options.unknown_keys = UnknownKeys::Error;
+        self.beside_the_oracle(&case, &options, seed)
     }
 
     /// A case in one piece and in pieces, over a padding.

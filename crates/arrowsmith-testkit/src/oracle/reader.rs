@@ -167,7 +167,9 @@ impl<'a> Reader<'a> {
             return Ok(Cell::Text(text));
         }
         match (first, &node.op) {
-            (b'{', Op::Struct(fields)) => self.nested(start, |reader| reader.object(fields)),
+            (b'{', Op::Struct(fields)) => {
+                self.nested(start, |reader| reader.object(fields, &node.unselected))
+            }
             (b'{', Op::Map { key, value }) => self.nested(start, |reader| reader.map(key, value)),
             (b'[', Op::List(item)) => self.nested(start, |reader| reader.list(item)),
             (b'[', Op::FixedSizeList(item, len)) => {
@@ -215,7 +217,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn object(&mut self, fields: &[FieldPlan]) -> Result<Cell, Fault> {
+    fn object(&mut self, fields: &[FieldPlan], unselected: &[String]) -> Result<Cell, Fault> {
         let mut cells: Vec<Option<Cell>> = vec![None; fields.len()];
         let close = self.entries(|reader, key_at| {
             let key = reader.string(false)?;
@@ -232,7 +234,9 @@ impl<'a> Reader<'a> {
                     let cell = reader.within(Segment::Key(name), |reader| reader.value(node))?;
                     cells[index] = Some(cell);
                 }
-                None if reader.options.unknown_keys == UnknownKeys::Error => {
+                None if reader.options.unknown_keys == UnknownKeys::Error
+                    && (key.lone || !unselected.iter().any(|one| one.as_bytes() == key.bytes)) =>
+                {
                     return Err(reader.fault(ErrorKind::UnknownKey, key_at));
                 }
                 None => {

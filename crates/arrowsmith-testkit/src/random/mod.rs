@@ -4,6 +4,7 @@
 
 mod broken;
 mod coerced;
+mod columns;
 mod schema;
 mod spell;
 mod values;
@@ -22,6 +23,7 @@ use crate::oracle::{Cell, batch};
 
 pub use broken::mutate;
 pub use coerced::coerced_case;
+pub use columns::some_columns;
 
 /// The range of random schemas and texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

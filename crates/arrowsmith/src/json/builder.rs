@@ -279,7 +279,7 @@ impl ReaderBuilder {
                     let (options, select) = (self.options.clone(), select.clone());
                     let planner = move |schema| options.plan_for(schema, &select);
                     growth = Some(Growth::new(&found, Box::new(planner), projected)?);
-                } else if partial && !projected && late_keys.fail(rescues) {
+                } else if partial && late_keys.fail(rescues, projected) {
                     late_keys_fail = true;
                     self.options.unknown_keys = UnknownKeys::Error;
                 }

@@ -267,10 +267,11 @@ pub enum LateKeys {
 }
 
 impl LateKeys {
-    /// Whether they are errors where the schema cannot grow.
-    pub(crate) fn fail(self, rescued: bool) -> bool {
+    /// Whether they are errors where the schema cannot grow. Of some columns nothing is missing for
+    /// a key that is not among them.
+    pub(crate) fn fail(self, rescued: bool, projected: bool) -> bool {
         match self {
-            Self::Add => !rescued,
+            Self::Add => !rescued && !projected,
             Self::Error => true,
             Self::Ignore => false,
         }

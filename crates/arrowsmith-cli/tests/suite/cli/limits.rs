@@ -88,6 +88,44 @@ fn keys_that_come_after_the_sample_are_not_left_out_silently() {
     assert!(ran.stderr.contains("unknown-key"), "{}", ran.stderr);
 }
 
+/// What is not selected is known, so that neither unknown nor late keys are errors because of it.
+#[test]
+fn keys_of_columns_that_are_not_selected_are_not_unknown() {
+    let folder = Folder::new();
+    let line = "{\"n\":1,\"m\":2,\"u\":{\"a\":3,\"b\":[4]},\"s\":\"x\"}\n";
+    folder.write("x.jsonl", line.repeat(60));
+    folder.write("late.jsonl", line.repeat(60) + "{\"n\":1,\"late\":2}\n");
+    folder.write("inner.jsonl", line.repeat(60) + "{\"n\":1,\"u\":{\"a\":5,\"z\":2}}\n");
+    let schema = "n: int64, m: int8, u: struct<a: int8, b: list<int8>>, s: utf8";
+    let given = ["--schema", schema, "--unknown-keys", "error"];
+    let inferred = ["--infer-records", "50", "--late-keys", "error"];
+    let both = ["--infer-records", "50", "--unknown-keys", "error"];
+    for source in [given, inferred, both] {
+        for select in [
+            &["--columns", "n"][..],
+            &["--columns", "u.a"],
+            &["--columns", "u.a", "--flatten"],
+            &["--columns", "n", "--where", "m = 2 and u.a > 2"],
+            &["--columns", "u", "--where", "s = 'x'", "--threads", "1"],
+        ] {
+            let convert = |name: &str| {
+                let args = ["convert", name, "-o", "y.jsonl"];
+                folder.run(&[&args[..], &source, select].concat())
+            };
+            let ran = convert("x.jsonl");
+            assert_eq!(ran.status, 0, "{source:?} {select:?}: {}", ran.text());
+            assert!(ran.stderr.contains("60 rows"), "{}", ran.stderr);
+            let ran = convert("late.jsonl");
+            assert_eq!(ran.status, 1, "{source:?} {select:?}: {}", ran.text());
+            assert!(ran.stderr.contains("unknown-key"), "{}", ran.stderr);
+            // What is not selected is skipped as a whole.
+            let within = select.iter().any(|word| word.starts_with('u') || word.contains("u."));
+            let ran = convert("inner.jsonl");
+            assert_eq!(ran.status, i32::from(within), "{source:?} {select:?}: {}", ran.text());
+        }
+    }
+}
+
 #[test]
 fn inputs_of_another_format_are_called_by_its_name() {
     let folder = Folder::new();

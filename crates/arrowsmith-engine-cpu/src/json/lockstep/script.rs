@@ -112,8 +112,13 @@ impl<I: Isa> Walker<'_, I> {
                         }
                     }
                 }
-                Follows::Unknown if self.options.unknown_keys == UnknownKeys::Error => return None,
                 Follows::Unknown => {
+                    let refuses = self.options.unknown_keys == UnknownKeys::Error;
+                    if refuses
+                        && !plain_key(tail).is_some_and(|key| layout.unselected.contains(key))
+                    {
+                        return None;
+                    }
                     let action = Action::Skip(outside);
                     script.push(Step::new(literal, action, id, false), opening);
                 }
@@ -132,6 +137,13 @@ impl<I: Isa> Walker<'_, I> {
         }
         (!members.is_empty()).then_some(())
     }
+}
+
+/// The key that this text starts with, if it has no escapes.
+fn plain_key(text: &[u8]) -> Option<&str> {
+    let mut parts = text.strip_prefix(b"\"")?.splitn(2, |b| *b == b'"');
+    let (key, _after) = (parts.next()?, parts.next()?);
+    (!key.contains(&b'\\')).then(|| std::str::from_utf8(key).ok()).flatten()
 }
 
 /// The text before the quote of a key.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is learned from the order of members, and that learning ends.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::*;
@@ -10,7 +10,8 @@ use crate::json::keys::KeyTable;
 fn object(fields: usize) -> Object {
     let keys: Vec<Arc<str>> = (0..fields).map(|field| format!("k{field}").into()).collect();
     let (index, table) = (HashMap::new(), KeyTable::default());
-    Object { first: 1, keys, index, table, fields: Vec::new() }
+    let unselected = HashSet::new();
+    Object { first: 1, keys, index, unselected, table, fields: Vec::new() }
 }
 
 /// Reads an object of these fields as the walker does; returns how many texts were not expected.
