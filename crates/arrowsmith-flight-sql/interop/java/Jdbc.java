@@ -32,6 +32,19 @@ public final class Jdbc {
     }
   }
 
+  /** A result without rows has its columns. Of a plain statement the driver has them twice then, as it skips streams without rows. */
+  private static void columns(final Connection connection, final String query, final String... names) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(query);
+        ResultSet result = statement.executeQuery()) {
+      final List<String> found = new ArrayList<>();
+      for (int at = 1; at <= result.getMetaData().getColumnCount(); at++) {
+        found.add(result.getMetaData().getColumnLabel(at));
+      }
+      same(found, List.of(names));
+      same(result.next(), false);
+    }
+  }
+
   public static void main(final String[] arguments) throws Exception {
     final Properties properties = new Properties();
     properties.put("useEncryption", "false");
@@ -46,6 +59,14 @@ public final class Jdbc {
       same(column(about.getColumns(null, null, "trips", null), "COLUMN_NAME"), List.of("id", "fare", "zone", "kind", "tags"));
       same(column(about.getPrimaryKeys(null, null, "trips"), "COLUMN_NAME"), List.of());
       same(column(about.getExportedKeys(null, null, "trips"), "FKCOLUMN_NAME"), List.of());
+      // What tools complete names with; that getTypeInfo is empty is the driver's, which asks no server.
+      same(List.of(about.getSQLKeywords().split(", *")).contains("LIMIT"), true);
+      same(List.of(about.getStringFunctions().split(", *")).contains("lower"), true);
+      same(List.of(about.getNumericFunctions().split(", *")).contains("abs"), true);
+      same(List.of(about.getTimeDateFunctions().split(", *")).contains("date_trunc"), true);
+      same(about.getSystemFunctions().isEmpty(), false);
+      columns(connection, "select id, zone from trips where id < 0", "id", "zone");
+      columns(connection, "select kind, count(*) c, tags from trips where false group by kind, tags", "kind", "c", "tags");
       try (PreparedStatement statement =
           connection.prepareStatement("select id from trips where id between ? and ? and zone = ? order by id")) {
         for (final long last : new long[] {40, 31}) {
