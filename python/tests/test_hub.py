@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -27,6 +29,8 @@ class Hub:
         self.files: dict[str, bytes] = {}
         self.faults: list[int] = []
         """A status each, or minus the number of bytes after which a connection ends."""
+        self.headers: dict[str, str] = {}
+        """In place of those of the next answers."""
         self.ranges: list[str | None] = []
         self.leaked: list[str] = []
         self.servers = [self.serve(), self.serve()]
@@ -79,9 +83,11 @@ class Hub:
                 request.send_error(416)
                 return
         request.send_response(200 if part is None else 206)
-        request.send_header("Content-Length", str(end - start))
+        headers = {"Content-Length": str(end - start)}
         if part is not None:
-            request.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(whole)}")
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(whole)}"
+        for name, value in {**headers, **self.headers}.items():
+            request.send_header(name, value)
         request.end_headers()
         request.wfile.write(whole[start:end] if not fault else whole[start:end][:-fault])
         request.close_connection = True
@@ -172,8 +178,82 @@ def test_tokens(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
         "hf://datasets/a/b",
         "hf://datasets/a/b/",
         "hf://datasets/a/b/*.json",
+        "hf://datasets/../b/x.json",
+        "hf://datasets/a/b@../x.json",
+        "hf://datasets/a/b/../../x.json",
     ],
 )
 def test_what_is_no_file_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="OWNER/NAME/PATH"):
         arrowsmith.read_json(url)
+
+
+def test_any_address_is_within_its_data_set(hub: Hub) -> None:
+    pieces = ["hf://", "datasets", "/", "//", "..", ".", "@", "%2F", "%", "#", "?", "\\", "a", " "]
+    pieces += ["b:c", "\n", "\0", "é", "\ud800", "user@host", "http://", "refs%2Fpr%2F1", "x.json"]
+    random = Random(7)
+    found = 0
+    for _ in range(20_000):
+        rest = "".join(random.choices(pieces, k=random.randrange(9)))
+        url = random.choice(["hf://", "hf://datasets/", "hf://datasets/o/n/"]) + rest
+        try:
+            address = _hub._address(url)
+        except ValueError:
+            continue
+        found += 1
+        place = urlsplit(address)
+        assert f"{place.scheme}://{place.netloc}" == hub.endpoint, url
+        words = place.path.split("/")
+        assert words[:2] == ["", "datasets"], url
+        assert words[4] == "resolve", url
+        assert not {".", ".."} & {unquote(word) for word in words}, url
+        assert place.query + place.fragment == "", url
+        assert not set(address) & set(" \n\0\\"), url
+    assert found > 1_000
+
+
+def test_any_answers_are_the_file_or_an_error(
+    hub: Hub, lines: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_hub, "_PAUSE", 0)
+    hub.files["main/x.jsonl"] = lines
+    random = Random(11)
+    refused = 0
+    for _ in range(60):
+        headers: dict[str, str] = {}
+        for name in ["Content-Length", "Content-Range", "ETag"]:
+            if random.random() < 0.2:
+                numbers = ["-1", "0", "7", str(len(lines)), "9" * 5_000, "x", "bytes 3-9/10"]
+                headers[name] = random.choice(numbers)
+        hub.headers = headers
+        hub.faults = [random.choice([0, 0, 304, 500, -5]) for _ in range(3)]
+        file = _hub.HubFile("hf://datasets/ann/logs/x.jsonl")
+        read = b""
+        try:
+            if random.random() < 0.5:
+                assert file.seek(-9, io.SEEK_END) == len(lines) - 9
+                read = lines[:-9]
+            while piece := file.read(random.choice([1_000, 100_000])):
+                read += piece
+        except (OSError, AssertionError):
+            refused += 1
+            continue
+        assert read == lines or "Content-Length" in headers
+    assert 5 < refused < 55
+    # Only of a part it says that there is nothing.
+    hub.headers, hub.faults = {}, [416]
+    with pytest.raises(OSError, match="416"):
+        _hub.HubFile("hf://datasets/ann/logs/x.jsonl").read(9)
+
+
+def test_a_file_that_is_replaced_is_an_error(hub: Hub) -> None:
+    hub.files["main/x"] = b"abcdef"
+    for text, tag in [(b"abcdefg", "1"), (b"ABCDEF", "2")]:
+        hub.headers = {"ETag": "1"}
+        file = _hub.HubFile("hf://datasets/ann/logs/x")
+        file.seek(0)
+        assert file.read(2) == b"ab"
+        hub.files["main/x"], hub.headers = text, {"ETag": tag}
+        with pytest.raises(OSError, match="replaced"):
+            file.read(2)
+        hub.files["main/x"] = b"abcdef"

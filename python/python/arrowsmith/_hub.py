@@ -26,6 +26,8 @@ _PAUSE = 0.25
 _TIMEOUT = 60
 """Seconds without a byte, after which a connection counts as lost."""
 _BUSY = (408, 429, 500, 502, 503, 504)
+_DIGITS = 18
+"""Digits of a size in bytes: more are none, and Python refuses to read very many."""
 
 
 class _AgainError(Exception):
@@ -41,6 +43,7 @@ class HubFile:
         self._address = _address(url)
         self._at = 0
         self._size: int | None = None
+        self._version: str | None = None
         self._in_parts = False
         self._body: Any = None
 
@@ -94,7 +97,7 @@ class HubFile:
             answer = _OPENER.open(request, timeout=_TIMEOUT)
         except HTTPError as error:
             error.close()
-            if error.code == 416 and start == 0:
+            if error.code == 416 and start == 0 and stop is not None:
                 self._size = 0
                 return
             if error.code in _BUSY:
@@ -103,14 +106,21 @@ class HubFile:
         except (HTTPException, OSError) as error:
             raise _AgainError(str(error)) from None
         self._body = answer
-        size = answer.headers.get("Content-Length")
+        size, version = answer.headers.get("Content-Length"), answer.headers.get("ETag")
         if answer.status == 206:
-            size = answer.headers.get("Content-Range", "").rpartition("/")[2]
+            part, _, size = answer.headers.get("Content-Range", "").rpartition("/")
+            if not part.startswith(f"bytes {start}-"):
+                raise self._failed("the server sends another part of the file")
         elif start:
-            raise OSError(errno.EIO, "the server does not send parts of files", self.name)
-        if not (size and size.isdecimal()):
-            raise OSError(errno.EIO, "the server does not tell the size of the file", self.name)
-        self._size = int(size)
+            raise self._failed("the server does not send parts of files")
+        if not (size and size.isdecimal() and len(size) <= _DIGITS):
+            raise self._failed("the server does not tell the size of the file")
+        if self._size not in (None, int(size)) or self._version not in (None, version):
+            raise self._failed("the file was replaced while it was read")
+        self._size, self._version = int(size), version
+
+    def _failed(self, text: str) -> OSError:
+        return OSError(errno.EIO, text, self.name)
 
     def _refused(self, error: HTTPError) -> OSError:
         number, text = errno.EIO, f"{error.code} {error.reason}"
@@ -162,6 +172,9 @@ def _address(url: str) -> str:
         raise ValueError(f"source: expected a file, {wanted}, found {url}")
     if set(path) & set("*?["):
         raise ValueError(f"source: {url}: no patterns here; pass a list of files, {wanted}")
+    if {".", ".."} & {owner, name, revision, *path.split("/")}:
+        # A server, or what is before it, may take them for folders above, outside of the data set.
+        raise ValueError(f"source: {url}: no folders named . or ..; {wanted}")
     hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     place = f"datasets/{quote(owner)}/{quote(name)}/resolve/{quote(revision or 'main', safe='')}"
     return f"{hub.rstrip('/')}/{place}/{quote(path)}"
