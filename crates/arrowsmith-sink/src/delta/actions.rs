@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,8 @@ use serde_json::Value;
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Action {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Only written: as a tree, what others write here would take many times its text.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub(super) commit_info: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) protocol: Option<Protocol>,
@@ -69,11 +71,12 @@ pub(super) struct Add {
     pub(super) size: i64,
     pub(super) modification_time: i64,
     pub(super) data_change: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Only written.
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub(super) stats: Option<String>,
     /// Rows of the file that have been deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deletion_vector: Option<Value>,
+    #[serde(skip_serializing)]
+    pub(super) deletion_vector: Option<IgnoredAny>,
 }
 
 /// A file that is no longer part of it.

@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use arrow_json::LineDelimitedWriter;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{Error, Result};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::actions::{Action, Add, Metadata, Protocol};
+use super::checkpoint;
 use super::names::{Names, commit_name, decoded, encoded};
 use super::place::Place;
 use super::schema::{self, Column};
@@ -19,11 +17,15 @@ use super::schema::{self, Column};
 const COMMIT_BYTES_MAX: u64 = 256 << 20;
 const CHECKPOINT_BYTES_MAX: u64 = 1 << 30;
 
+/// Maximum size of an action, in bytes: parsed, it takes several times as much.
+const ACTION_BYTES_MAX: usize = 64 << 20;
+
 /// Maximum number of files of a table.
 const FILES_MAX: usize = 10_000_000;
 
-/// Rows of a checkpoint that are read at once.
-const CHECKPOINT_ROWS: usize = 4096;
+/// Maximum memory of what is kept of all files, in bytes: a checkpoint may store one long text for
+/// many of them.
+const KEPT_BYTES_MAX: u64 = 4 << 30;
 
 /// Features of tables that readers here know, or that change nothing for them. What a file with
 /// deleted rows or renamed columns has is noticed where it is used.
@@ -94,7 +96,8 @@ impl Table {
         if let Some((version, parts)) = names.checkpoint() {
             for part in parts {
                 let bytes = place.read(part, CHECKPOINT_BYTES_MAX)?;
-                checkpoint(bytes, &mut replay).map_err(|reason| malformed(name, part, &reason))?;
+                let read = checkpoint::actions(bytes, |line| replay.apply(line));
+                read.map_err(|reason| malformed(name, part, &reason))?;
             }
             next = version + 1;
         }
@@ -133,6 +136,13 @@ impl Table {
     /// rows, columns with other names, files elsewhere.
     pub fn files(&self) -> Result<Vec<TableFile>> {
         self.check_read()?;
+        // Each file has a value for each of the columns.
+        let names = &self.metadata.partition_columns;
+        let per_file = names.iter().map(|name| name.len() + VALUE_BYTES).sum::<usize>();
+        if self.files.len().saturating_mul(per_file) as u64 > KEPT_BYTES_MAX {
+            let (files, columns) = (self.files.len(), names.len());
+            return Err(self.refuse(&format!("{files} files by {columns} partition columns")));
+        }
         let mut files: Vec<&Add> = self.files.values().collect();
         files.sort_by_key(|add| std::cmp::Reverse(add.modification_time));
         let files = files.into_iter().map(|add| {
@@ -250,21 +260,44 @@ struct Replay {
     protocol: Option<Protocol>,
     metadata: Option<Metadata>,
     files: BTreeMap<String, Add>,
+    /// About the memory of the files.
+    kept_bytes: u64,
+}
+
+/// About the memory of a partition value besides its text, in bytes.
+const VALUE_BYTES: usize = 64;
+
+/// About the memory of a file of a table, in bytes.
+fn kept_bytes(add: &Add) -> u64 {
+    let values = add
+        .partition_values
+        .iter()
+        .map(|(name, value)| name.len() + value.as_ref().map_or(0, String::len) + VALUE_BYTES);
+    // The path is there twice.
+    (size_of::<Add>() + VALUE_BYTES + 2 * add.path.len() + values.sum::<usize>()) as u64
 }
 
 impl Replay {
     fn apply(&mut self, line: &[u8]) -> std::result::Result<(), String> {
+        if line.len() > ACTION_BYTES_MAX {
+            return Err(format!("an action of more than {ACTION_BYTES_MAX} bytes"));
+        }
         let action: Action = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         self.protocol = action.protocol.or_else(|| self.protocol.take());
         self.metadata = action.meta_data.or_else(|| self.metadata.take());
-        if let Some(remove) = action.remove {
-            self.files.remove(&remove.path);
+        let removed = action.remove.and_then(|remove| self.files.remove(&remove.path));
+        let replaced = action.add.and_then(|add| {
+            self.kept_bytes += kept_bytes(&add);
+            self.files.insert(add.path.clone(), add)
+        });
+        for gone in [removed, replaced].iter().flatten() {
+            self.kept_bytes -= kept_bytes(gone);
         }
-        if let Some(add) = action.add {
-            self.files.insert(add.path.clone(), add);
+        if self.files.len() > FILES_MAX {
+            return Err(format!("more than {FILES_MAX} files"));
         }
-        match self.files.len() > FILES_MAX {
-            true => Err(format!("more than {FILES_MAX} files")),
+        match self.kept_bytes > KEPT_BYTES_MAX {
+            true => Err(format!("names of files of more than {KEPT_BYTES_MAX} bytes")),
             false => Ok(()),
         }
     }
@@ -277,28 +310,6 @@ fn commit(place: &dyn Place, table: &str, version: u64, replay: &mut Replay) -> 
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     for line in lines {
         replay.apply(line).map_err(|reason| malformed(table, &name, &reason))?;
-    }
-    Ok(())
-}
-
-/// Replays a part of a checkpoint, which has a column for each action. The columns of the actions
-/// that count here become the lines that they would be in a commit.
-fn checkpoint(bytes: Vec<u8>, replay: &mut Replay) -> std::result::Result<(), String> {
-    let text = |error: &dyn std::fmt::Display| error.to_string();
-    let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes));
-    let reader = reader.map_err(|error| text(&error))?;
-    let roots = reader.parquet_schema().root_schema().get_fields().iter().enumerate();
-    let known = ["add", "metaData", "protocol"];
-    let roots: Vec<usize> =
-        roots.filter(|(_, field)| known.contains(&field.name())).map(|(at, _)| at).collect();
-    let mask = ProjectionMask::roots(reader.parquet_schema(), roots);
-    let reader = reader.with_projection(mask).with_batch_size(CHECKPOINT_ROWS).build();
-    for batch in reader.map_err(|error| text(&error))? {
-        let mut writer = LineDelimitedWriter::new(Vec::new());
-        writer.write(&batch.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
-        for line in writer.into_inner().split(|byte| *byte == b'\n').filter(|l| !l.is_empty()) {
-            replay.apply(line)?;
-        }
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 //! is not known here is refused.
 
 mod actions;
+mod checkpoint;
 mod files;
 mod log;
 mod names;

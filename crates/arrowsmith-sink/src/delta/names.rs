@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+/// The last version: they are signed numbers to others.
+const VERSION_MAX: u64 = i64::MAX as u64;
+
 /// The name of a commit in the log.
 pub(super) fn commit_name(version: u64) -> String {
     format!("{version:020}.json")
@@ -22,11 +25,12 @@ impl Names {
         let mut found = Self::default();
         for name in names {
             let words: Vec<&str> = name.split('.').collect();
-            let number = |text: &str| text.parse::<u64>().ok();
-            let Some(version) = words.first().filter(|w| w.len() == 20).and_then(|w| number(w))
-            else {
-                continue;
+            let number = |text: &str| {
+                let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+                digits.then(|| text.parse::<u64>().ok()).flatten()
             };
+            let version = words.first().filter(|w| w.len() == 20).and_then(|w| number(w));
+            let Some(version) = version.filter(|version| *version < VERSION_MAX) else { continue };
             let part = match words.as_slice() {
                 [_, "json"] => {
                     found.commits.push(version);
@@ -124,6 +128,9 @@ mod tests {
             ".00000000000000000009.json.x.tmp",
             "_last_checkpoint",
             "9.json",
+            "+0000000000000000009.json",
+            "09223372036854775807.json",
+            "18446744073709551615.checkpoint.parquet",
         ]
         .map(str::to_owned)
         .to_vec();

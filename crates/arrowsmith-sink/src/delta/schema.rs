@@ -12,6 +12,9 @@ use serde_json::{Map, Value, json};
 /// Characters that names of columns may not have without Delta's column mapping.
 const NOT_IN_NAMES: &[char] = &[' ', ',', ';', '{', '}', '(', ')', '\n', '\t', '='];
 
+/// Maximum size of a table's schema as text, in bytes: parsed, it takes many times as much.
+const TEXT_BYTES_MAX: usize = 16 << 20;
+
 /// Maximum depth of a table's schema.
 const DEPTH_MAX: usize = 64;
 
@@ -57,6 +60,10 @@ pub(super) fn text(columns: &[Column]) -> String {
 /// The columns of a schema of a table, as text.
 pub(super) fn parse(text: &str) -> Result<Vec<Column>> {
     let malformed = || Error::schema("", "the table's schema is malformed");
+    if text.len() > TEXT_BYTES_MAX {
+        let message = format!("the table's schema has more than {TEXT_BYTES_MAX} bytes");
+        return Err(Error::schema("", message));
+    }
     let value: Value = serde_json::from_str(text).map_err(|_| malformed())?;
     let fields = value.get("fields").and_then(Value::as_array).ok_or_else(malformed)?;
     let columns = fields.iter().map(|field| {

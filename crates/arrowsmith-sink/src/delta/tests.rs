@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, Date32Array, Int32Array, Int64Array, RecordBatch, StringArray,
-    TimestampMillisecondArray, UInt8Array,
+    Array, ArrayRef, Date32Array, DictionaryArray, Int32Array, Int64Array, RecordBatch,
+    StringArray, StructArray, TimestampMillisecondArray, UInt8Array,
 };
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::sink::Sink;
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
@@ -418,6 +419,48 @@ fn what_is_not_known_is_refused() {
         let error = Table::load(place(&path), "t").err().unwrap().to_string();
         assert!(error.starts_with("t/_delta_log"), "{error}");
     }
+}
+
+/// A checkpoint of a few KiB that has a long path again and again.
+#[test]
+fn a_checkpoint_takes_bounded_memory() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("t");
+    write(&path, &batch(0, 1), &[]).unwrap();
+    let long = "x".repeat(1 << 20);
+    let paths: DictionaryArray<Int32Type> = std::iter::repeat_n(long.as_str(), 2000).collect();
+    let field = Arc::new(Field::new("path", paths.data_type().clone(), true));
+    let add = StructArray::from(vec![(field, Arc::new(paths) as ArrayRef)]);
+    let actions = RecordBatch::try_from_iter([("add", Arc::new(add) as ArrayRef)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), actions.schema(), None).unwrap();
+    writer.write(&actions).unwrap();
+    let checkpoint = writer.into_inner().unwrap();
+    assert!(checkpoint.len() < 4 << 20, "{}", checkpoint.len());
+    fs::write(path.join(LOG).join(format!("{:020}.checkpoint.parquet", 1)), checkpoint).unwrap();
+    let error = Table::load(place(&path), "t").err().unwrap().to_string();
+    assert!(error.contains("memory"), "{error}");
+}
+
+#[test]
+fn what_a_log_becomes_is_bounded() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("t");
+    write(&path, &batch(0, 1), &[]).unwrap();
+    let mut first = lines(&path, 0);
+    first[2]["metaData"]["partitionColumns"] = serde_json::json!(["k".repeat(1 << 20)]);
+    let mut text: String = first.iter().map(|line| line.to_string() + "\n").collect();
+    for n in 0..5000 {
+        let add = serde_json::json!({"path": n.to_string(), "size": 1, "modificationTime": 1,
+            "dataChange": true});
+        text.push_str(&format!("{}\n", serde_json::json!({"add": add})));
+    }
+    let commit = path.join(LOG).join(names::commit_name(0));
+    fs::write(&commit, &text).unwrap();
+    let error = load(&path).files().unwrap_err().to_string();
+    assert!(error.contains("5001 files by 1 partition columns"), "{error}");
+    fs::write(&commit, format!("{{\"add\":{{\"path\":\"{}\"}}}}", "x".repeat(65 << 20))).unwrap();
+    let error = Table::load(place(&path), "t").err().unwrap().to_string();
+    assert!(error.contains("an action of more than"), "{error}");
 }
 
 /// The same in a store: what is not committed is not seen, and a commit replaces none.
