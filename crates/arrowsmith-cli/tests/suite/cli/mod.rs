@@ -7,11 +7,13 @@
 mod bad_input;
 mod bench;
 mod bench_parquet;
+mod combinations;
 mod completions;
 mod convert;
 mod convert_folders;
 mod convert_outputs;
 mod convert_parquet;
+mod cut_short;
 mod data;
 mod generate;
 mod gpu;
