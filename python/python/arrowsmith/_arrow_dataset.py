@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scan as a DuckDB relation or as a DataFusion frame.
+"""A scan as a ``pyarrow.dataset.Dataset``, for DuckDB and DataFusion.
 
-Both ask a ``pyarrow.dataset.Dataset`` for the columns that a query uses, with the query's
-conditions. This dataset reads the columns by the scan; pyarrow decides the conditions.
+Both ask a dataset for the columns that a query uses, with the query's conditions, and do not test
+the rows again. What of a condition the scan can decide is decided while reading; pyarrow decides
+the whole, unless the scan decides it exactly.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from arrowsmith import _arrow_expression
+from arrowsmith._scan import is_plain
+
 if TYPE_CHECKING:
     from arrowsmith._scan import Scan
 
 
-class _Dataset(ds.Dataset):  # type: ignore[misc]
-    """Only what the two call: the other methods of a dataset are missing."""
+class Dataset(ds.Dataset):  # type: ignore[misc]
+    """A dataset with one fragment. It is always read by ``scanner``."""
 
     def __init__(self, scan: "Scan") -> None:
+        """Read nothing but the schema."""
         self._scan = scan
         self._types = pa.schema(scan.schema)
 
@@ -28,19 +34,15 @@ class _Dataset(ds.Dataset):  # type: ignore[misc]
 
     def scanner(
         self,
-        columns: list[str] | None = None,
+        columns: Sequence[str] | Mapping[str, Any] | None = None,
         filter: Any = None,  # noqa: A002
         **options: Any,
     ) -> ds.Scanner:
         """Return a scanner of these columns and of the rows that match."""
-        names = self._types.names
-        # An expression does not tell its columns: all whose names occur in its text are read.
-        text = "" if filter is None else str(filter)
-        wanted = [name for name in names if columns is None or name in columns or name in text]
-        scan = self._scan
-        if 0 < len(wanted) < len(names) and not any("." in name for name in wanted):
-            scan = scan.select(wanted)
+        scan, filter = pushed(self._scan, self._types, columns, filter)  # noqa: A001
         reader = scan.to_pyarrow()
+        if columns is not None and not isinstance(columns, Mapping):
+            columns = list(columns)
         return ds.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
     def get_fragments(self, filter: Any = None) -> list["_Fragment"]:  # noqa: A002
@@ -51,7 +53,7 @@ class _Dataset(ds.Dataset):  # type: ignore[misc]
 class _Fragment:
     """What DataFusion reads of a dataset."""
 
-    def __init__(self, dataset: _Dataset) -> None:
+    def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
 
     def scanner(self, schema: Any, **options: Any) -> ds.Scanner:
@@ -59,11 +61,38 @@ class _Fragment:
         return self._dataset.scanner(**options)
 
 
+def pushed(
+    scan: "Scan",
+    types: pa.Schema,
+    columns: Sequence[str] | Mapping[str, Any] | None,
+    condition: Any,
+) -> tuple["Scan", Any]:
+    """Return the scan that reads no more than is needed, and what pyarrow has to decide."""
+    wanted = set(types.names)
+    if isinstance(columns, Mapping):
+        used = [_arrow_expression.columns(column, types) for column in columns.values()]
+        wanted = set().union(*used)
+    elif columns is not None:
+        wanted = set(columns)
+    if condition is not None:
+        # A limit is of rows before the condition.
+        if not scan._is_limited():
+            text, is_exact = _arrow_expression.translate(condition, types)
+            scan = scan if text is None else scan.filter(text)
+            condition = None if is_exact else condition
+        if condition is not None:
+            wanted |= _arrow_expression.columns(condition, types)
+    names = [name for name in types.names if name in wanted]
+    if 0 < len(names) < len(types.names) and all(map(is_plain, names)):
+        scan = scan.select(names)
+    return scan, condition
+
+
 def relation(scan: "Scan", connection: Any) -> Any:
     """Return a relation of ``connection``, or of the default connection."""
     if connection is None:
         import duckdb as connection
-    return connection.from_arrow(_Dataset(scan))
+    return connection.from_arrow(Dataset(scan))
 
 
 def frame(scan: "Scan", context: Any) -> Any:
@@ -72,4 +101,4 @@ def frame(scan: "Scan", context: Any) -> Any:
         from datafusion import SessionContext
 
         context = SessionContext()
-    return context.read_table(_Dataset(scan))
+    return context.read_table(Dataset(scan))

@@ -8,12 +8,13 @@ again. What is not understood is therefore left out, conjunct by conjunct.
 import inspect
 import json
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from arrowsmith import _conditions
+from arrowsmith._conditions import BEYOND
 from arrowsmith._lib import Schema
 from arrowsmith._scan import is_plain
 from arrowsmith.errors import ConfigError
@@ -26,9 +27,8 @@ _INTEGERS = (
     *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128),
     *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
 )
-_BEYOND = 2**53  # Integers from here on are not exact as floating-point numbers.
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _PER_SECOND = {"Milliseconds": 10**3, "Microseconds": 10**6, "Nanoseconds": 10**9}
+_UNITS = {"ms": "Milliseconds", "us": "Microseconds", "ns": "Nanoseconds"}
 
 
 def lazy_frame(scan: "Scan") -> pl.LazyFrame:
@@ -166,24 +166,17 @@ def _literal(tree: Any, of: Any) -> str | None:
         return None
     [(kind, value)] = value.items()
     if kind.startswith(("Int", "UInt")) and isinstance(value, int):
-        fits = of in _INTEGERS or (of in (pl.Float32, pl.Float64) and abs(value) < _BEYOND)
+        fits = of in _INTEGERS or (of in (pl.Float32, pl.Float64) and abs(value) < BEYOND)
         return str(value) if fits else None
     if kind in ("Float", "Float64") and isinstance(value, (int, float)):
         return repr(float(value)) if of == pl.Float64 else None
     if kind in ("String", "StringOwned") and of == pl.String:
-        return "'" + str(value).replace("'", "''") + "'"
+        return _conditions.text(str(value))
     if kind == "Date" and of == pl.Date:
-        return _day(value)
+        return _conditions.day(value)
     if kind == "Datetime" and isinstance(of, pl.Datetime):
         return _instant(value, of)
     return None
-
-
-def _day(days: int) -> str | None:
-    try:
-        return f"'{date(1970, 1, 1) + timedelta(days=days)}'"
-    except OverflowError:
-        return None
 
 
 def _instant(value: list[Any], of: pl.Datetime) -> str | None:
@@ -191,17 +184,9 @@ def _instant(value: list[Any], of: pl.Datetime) -> str | None:
     per_second = _PER_SECOND.get(unit)
     if per_second is None or (zone is None) != (of.time_zone is None):
         return None
-    seconds, part = divmod(ticks, per_second)
-    if part and unit != {"ms": "Milliseconds", "us": "Microseconds", "ns": "Nanoseconds"}.get(
-        of.time_unit
-    ):
+    if ticks % per_second and unit != _UNITS.get(of.time_unit):
         return None  # polars rounds one of them.
-    try:
-        start = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
-    except (OverflowError, ValueError):
-        return None
-    fraction = f".{part:0{len(str(per_second)) - 1}}" if part else ""
-    return f"'{start}{fraction}{'' if zone is None else 'Z'}'"
+    return _conditions.instant(ticks, per_second, zone is not None)
 
 
 def _field(tree: Any, name: str) -> Any:

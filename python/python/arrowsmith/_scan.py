@@ -57,16 +57,24 @@ class Scan:
         """Keep only rows that match ``condition``, and the conditions before it.
 
         It is text (``"fare > 10 and zone is null"``), tuples (``[("fare", ">", 10)]``) or an
-        expression of polars. One that this library cannot decide is a ``ConfigError``:
-        ``to_polars().filter(...)`` leaves it to polars.
+        expression of polars or pyarrow. One that this library cannot decide is a ``ConfigError``:
+        ``to_polars().filter(...)`` leaves it to polars, ``to_dataset().scanner(filter=...)`` to
+        pyarrow.
         """
         if self._is_limited():
             raise ConfigError("filter: comes before limit and skip, which count rows that match")
-        if type(condition).__module__.startswith("polars."):
-            from arrowsmith._polars import exactly
-
+        library = type(condition).__module__.partition(".")[0]
+        if library in ("polars", "pyarrow"):
             # A condition may be about columns that are not selected.
-            condition = exactly(condition, self._with(columns=None).schema)
+            schema = self._with(columns=None).schema
+            if library == "polars":
+                from arrowsmith import _polars
+
+                condition = _polars.exactly(condition, schema)
+            else:
+                from arrowsmith import _arrow_expression
+
+                condition = _arrow_expression.exactly(condition, schema)
         text = _lib.condition(condition)
         before = self._options.get("filter")
         return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
@@ -148,10 +156,20 @@ class Scan:
 
         return lazy_frame(self)
 
+    def to_dataset(self) -> Any:
+        """Return a ``pyarrow.dataset.Dataset``.
+
+        Its columns and condition are pushed down: what of the condition this library can decide is
+        decided here, and unless that is all of it, pyarrow decides the whole of it again.
+        """
+        from arrowsmith._arrow_dataset import Dataset
+
+        return Dataset(self)
+
     def to_duckdb(self, connection: Any = None) -> Any:
         """Return a relation of ``connection``, or of DuckDB's default connection.
 
-        Only columns that a query uses are read; pyarrow decides the query's conditions.
+        Its columns and conditions are pushed down, as those of ``to_dataset()``.
         """
         from arrowsmith._arrow_dataset import relation
 
@@ -160,7 +178,7 @@ class Scan:
     def to_datafusion(self, context: Any = None) -> Any:
         """Return a DataFusion frame of ``context``, a ``SessionContext``, or of a new one.
 
-        Only columns that a query uses are read; pyarrow decides the query's conditions.
+        Its columns and conditions are pushed down, as those of ``to_dataset()``.
         """
         from arrowsmith._arrow_dataset import frame
 

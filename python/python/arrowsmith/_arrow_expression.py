@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of pyarrow as conditions.
+
+An expression has no methods that tell what it consists of, and its Substrait form lacks ``is_in``.
+What it is pickled as has all of it: an Arrow IPC file whose columns are the literals, with their
+types, and whose metadata is the tree, in the order in which it is walked.
+"""
+
+import math
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arrowsmith import _conditions
+from arrowsmith._conditions import BEYOND
+from arrowsmith._lib import Schema
+from arrowsmith._scan import is_plain
+from arrowsmith.errors import ConfigError
+
+_COMPARISONS = {
+    "equal": "=",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_MATCH = 0  # pyarrow's number for `is_in` that is true or false of null, never null.
+
+
+class _Field(NamedTuple):
+    path: tuple[str, ...]
+
+
+class _Literal(NamedTuple):
+    value: Any
+
+
+class _Call(NamedTuple):
+    name: str
+    arguments: list[Any]
+    options: dict[str, Any]
+
+
+def exactly(expression: Any, schema: Schema) -> str:
+    """Return the condition that is true, false and null as ``expression`` is."""
+    tree = _tree(expression)
+    condition = None if tree is None else _exact(tree, pa.schema(schema))
+    if condition is None:
+        raise ConfigError(
+            f"filter: only pyarrow can decide {expression}: use to_dataset().scanner(filter=...)"
+        )
+    return condition
+
+
+def translate(expression: Any, schema: pa.Schema) -> tuple[str | None, bool]:
+    """Return a condition that is true wherever ``expression`` is, and whether nowhere else.
+
+    There is none for an expression of which nothing is understood.
+    """
+    tree = _tree(expression)
+    if tree is None:
+        return None, False
+    exact = _exact(tree, schema)
+    return (exact, True) if exact else (_weaker(tree, schema), False)
+
+
+def columns(expression: Any, schema: pa.Schema) -> set[str]:
+    """Return the columns that deciding ``expression`` may take."""
+    tree = _tree(expression)
+    if tree is not None:
+        return {field.path[0] for field in _fields(tree)}
+    text = str(expression)
+    return {name for name in schema.names if name in text}
+
+
+def _weaker(tree: Any, schema: pa.Schema) -> str | None:
+    """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
+    if isinstance(tree, _Call) and tree.name in ("and_kleene", "and"):
+        parts = [_weaker(part, schema) for part in tree.arguments]
+        return " and ".join(part for part in parts if part) or None
+    if isinstance(tree, _Call) and tree.name in ("or_kleene", "or"):
+        parts = [_weaker(part, schema) for part in tree.arguments]
+        return "(" + " or ".join(f"({part})" for part in parts) + ")" if all(parts) else None
+    return _exact(tree, schema)
+
+
+def _exact(tree: Any, schema: pa.Schema) -> str | None:
+    """Return what is true, false and null as ``tree`` is, in parentheses."""
+    if not isinstance(tree, _Call):
+        column = _column(tree, schema)
+        return f"({column[0]} = true)" if column and pa.types.is_boolean(column[1]) else None
+    name, given = tree.name, tree.arguments
+    if name in ("and_kleene", "or_kleene"):
+        parts = [_exact(part, schema) for part in given]
+        return f"({parts[0]} {name[:-7]} {parts[1]})" if all(parts) else None
+    if name == "invert":
+        inner = _exact(given[0], schema)
+        return inner and f"(not {inner})"
+    if name in _COMPARISONS:
+        left, right, sign = *given, _COMPARISONS[name]
+        if isinstance(left, _Literal):
+            left, right, sign = right, left, sign.translate(str.maketrans("<>", "><"))
+        return _comparison(left, sign, right, schema)
+    column = _column(given[0], schema) if given else None
+    if column is None:
+        return None
+    quoted, of = column
+    if name == "is_valid":
+        return f"({quoted} is not null)"
+    if name == "is_null" and tree.options.get("nan_is_null") is False:
+        return f"({quoted} is null)"
+    if name == "is_nan" and pa.types.is_floating(of):
+        return f"(not {quoted} <= 0 and not {quoted} > 0)"
+    if name == "is_in" and tree.options.get("null_matching_behavior") == _MATCH:
+        return _one_of(quoted, of, tree.options["value_set"])
+    return None
+
+
+def _comparison(left: Any, sign: str, right: Any, schema: pa.Schema) -> str | None:
+    column = _column(left, schema)
+    if column is None or not isinstance(right, _Literal):
+        return None
+    if pa.types.is_boolean(column[1]) and sign not in ("=", "!="):
+        return None
+    literal = _literal(right.value, column[1])
+    return literal and f"({column[0]} {sign} {literal})"
+
+
+def _one_of(quoted: str, of: pa.DataType, values: Any) -> str | None:
+    """Return what is false, not null, of null."""
+    if pa.types.is_floating(of):
+        return None  # It finds NaN, and tells -0 from 0.
+    literals = [_literal(value, of) for value in values if value.is_valid]
+    if not all(literals) or not literals:
+        return None
+    found = f"{quoted} in ({', '.join(map(str, literals))})"
+    if len(literals) < len(values):
+        return f"({quoted} is null or {found})"
+    return f"({quoted} is not null and {found})"
+
+
+def _column(tree: Any, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
+    """Return the quoted path and the type of a column with values, or of such a field of one."""
+    if not isinstance(tree, _Field) or not all(map(is_plain, tree.path)):
+        return None
+    fields: Any = schema
+    of: Any = None
+    for name in tree.path:
+        if isinstance(fields, pa.DataType) and not pa.types.is_struct(fields):
+            return None
+        at = fields.get_field_index(name)
+        if at < 0:
+            return None
+        fields = of = fields.field(at).type
+    if pa.types.is_dictionary(of):
+        of = of.value_type
+    return None if pa.types.is_nested(of) else (f'"{".".join(tree.path)}"', of)
+
+
+def _literal(value: Any, of: pa.DataType) -> str | None:
+    """Return a literal, if comparing it with this type means the same in pyarrow and here."""
+    kind, types = value.type, pa.types
+    if not value.is_valid:
+        return None
+    if types.is_integer(kind):
+        number = value.as_py()
+        if types.is_floating(of):
+            return str(number) if abs(number) < BEYOND and _number(float(number), of) else None
+        return str(number) if types.is_integer(of) or types.is_decimal(of) else None
+    if types.is_floating(kind):
+        return _number(float(value.as_py()), of)
+    if types.is_decimal(kind):
+        return str(value.as_py()) if types.is_decimal(of) else None
+    if types.is_boolean(kind):
+        return str(value.as_py()).lower() if types.is_boolean(of) else None
+    if _is_text(kind):
+        return _conditions.text(value.as_py()) if _is_text(of) else None
+    if _is_binary(kind):
+        return f"x'{value.as_py().hex()}'" if _is_binary(of) else None
+    if types.is_date32(kind):
+        return _conditions.day(value.value) if types.is_date32(of) else None
+    if types.is_timestamp(kind) and types.is_timestamp(of) and (kind.tz is None) == (of.tz is None):
+        return _conditions.instant(value.value, _PER_SECOND[kind.unit], kind.tz is not None)
+    return None
+
+
+def _number(number: float, of: pa.DataType) -> str | None:
+    if pa.types.is_float32(of):
+        try:
+            exact = struct.unpack("f", struct.pack("f", number))[0] == number
+        except OverflowError:
+            exact = False
+    else:
+        exact = pa.types.is_float64(of)
+    return repr(number) if exact and math.isfinite(number) else None
+
+
+def _is_text(of: pa.DataType) -> bool:
+    return of in (pa.string(), pa.large_string(), pa.string_view())
+
+
+def _is_binary(of: pa.DataType) -> bool:
+    return of in (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def _fields(tree: Any) -> Iterator[_Field]:
+    if isinstance(tree, _Field):
+        yield tree
+    elif isinstance(tree, _Call):
+        for part in tree.arguments:
+            yield from _fields(part)
+
+
+def _tree(expression: Any) -> Any:
+    """Return what an expression consists of; ``None`` if this version pickles it otherwise."""
+    if not isinstance(expression, pc.Expression):
+        return None
+    try:
+        _, (pickled,) = expression.__reduce__()
+        literals = pa.ipc.open_file(pickled).get_batch(0)
+        pairs = iter(_metadata(bytes(pickled)))
+        tree = _node(next(pairs), pairs, literals)
+    except (pa.ArrowException, IndexError, KeyError, TypeError, ValueError, struct.error):
+        return None
+    except (NotImplementedError, StopIteration, UnicodeDecodeError):
+        return None
+    return tree
+
+
+def _node(pair: tuple[str, str], pairs: Iterator[tuple[str, str]], literals: Any) -> Any:
+    kind, value = pair
+    if kind == "literal":
+        return _Literal(literals.column(int(value))[0])
+    if kind == "field_ref":
+        return _Field((value,))
+    if kind == "nested_field_ref":
+        parts = [_node(next(pairs), pairs, literals) for _ in range(int(value))]
+        return _Field(tuple(name for part in parts for name in part.path))
+    if kind != "call":
+        raise ValueError(kind)
+    arguments: list[Any] = []
+    options: dict[str, Any] = {}
+    while (pair := next(pairs))[0] != "end":
+        if pair[0] == "options":
+            given = literals.column(int(pair[1]))[0]
+            options = {name: _option(given[name]) for name in given}
+        else:
+            arguments.append(_node(pair, pairs, literals))
+    return _Call(value, arguments, options)
+
+
+def _option(given: Any) -> Any:
+    return given.values if pa.types.is_list(given.type) else given.as_py()
+
+
+def _metadata(file: bytes) -> list[tuple[str, str]]:
+    """Return the metadata of a file's schema, in order: pyarrow keeps one of several equal keys.
+
+    The footer is a table of Flatbuffers: `Footer.schema` is field 1, `Schema.custom_metadata`
+    field 2, a pair has the fields 0 and 1.
+    """
+    size = int.from_bytes(file[-10:-6], "little")
+    footer = file[-10 - size : -10]
+
+    def number(code: str, at: int) -> int:
+        found: int = struct.unpack_from(f"<{code}", footer, at)[0]
+        return found
+
+    def target(at: int) -> int:
+        return at + number("I", at)
+
+    def field(table: int, index: int) -> int:
+        offset = number("H", table - number("i", table) + 4 + 2 * index)
+        if offset == 0:
+            raise ValueError("a field is missing")
+        return target(table + offset)
+
+    def text(table: int, index: int) -> str:
+        start = field(table, index)
+        return footer[start + 4 : start + 4 + number("I", start)].decode()
+
+    pairs = field(field(target(0), 1), 2)
+    tables = [target(pairs + 4 + 4 * index) for index in range(number("I", pairs))]
+    return [(text(table, 0), text(table, 1)) for table in tables]

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of pyarrow as conditions, and scans as datasets: what DuckDB pushes down is read."""
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import arrowsmith
+from arrowsmith import _arrow_expression, _lib
+from arrowsmith._arrow_expression import columns, translate
+from conftest import ROWS
+
+COUNT = 3_000
+GROUP = 500
+
+
+@pytest.fixture(scope="module")
+def rows() -> pa.Table:
+    """Values at which comparisons differ: NaN, -0, nulls, large numbers; ``k`` is sorted."""
+    chance = random.Random(23)
+    start = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    floats = [0.0, -0.0, 1.5, -1.5, math.nan, math.inf, -math.inf, 0.1, None]
+    texts = ["", "a", "b", "it's", 'q"', "é", "NaN", None]
+
+    def some(values: list[Any], of: pa.DataType) -> pa.Array:
+        return pa.array([chance.choice(values) for _ in range(COUNT)], of)
+
+    small = [None if number < 3 else number for number in range(40)]
+    return pa.table(
+        {
+            "k": pa.array(range(COUNT), pa.int32()),
+            "i": some([0, 1, 2, -3, 2**53, 2**53 + 1, -(2**62), None], pa.int64()),
+            "u": some([0, 1, 2**64 - 1, None], pa.uint64()),
+            "f": some(floats, pa.float64()),
+            "g": some(floats, pa.float32()),
+            "s": some(texts, pa.string()),
+            "l": some(texts, pa.large_string()),
+            "x": some([b"", b"\x00", b"ab", None], pa.binary()),
+            "b": some([True, False, None], pa.bool_()),
+            "c": some([Decimal("1.50"), Decimal("-2.00"), None], pa.decimal128(9, 2)),
+            "d": some([date(2024, 5, day) for day in range(1, 31)], pa.date32()),
+            "t": some(
+                [start + timedelta(milliseconds=number) for number in range(40)],
+                pa.timestamp("ms", "UTC"),
+            ),
+            "n": some(
+                [start.replace(tzinfo=None) + timedelta(hours=number) for number in range(40)],
+                pa.timestamp("us"),
+            ),
+            "o": some(
+                [None if number is None else {"x": number, "y": str(number)} for number in small],
+                pa.struct([("x", pa.int32()), ("y", pa.string())]),
+            ),
+            "a.b": some(small, pa.int8()),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def file(rows: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("dataset") / "rows.parquet"
+    pq.write_table(rows, path, row_group_size=GROUP)
+    return path
+
+
+@pytest.fixture(scope="module")
+def scan(file: Path) -> arrowsmith.Scan:
+    return arrowsmith.scan_parquet(file)
+
+
+def expression(chance: random.Random, depth: int) -> pc.Expression:
+    def test() -> pc.Expression:
+        columns: list[tuple[str, list[Any]]] = [
+            ("i", [0, 1, 2**53, 2**53 + 1, 1.5, None]),
+            ("u", [0, 2**63 - 1]),
+            ("f", [0.0, -0.0, 1.5, 0.1, math.nan, math.inf, 1]),
+            ("g", [0.0, 1.5, 0.1, 1]),
+            ("s", ["", "a", "it's", 'q"', "é"]),
+            ("l", ["", "a", "NaN"]),
+            ("x", [b"", b"\x00", b"ab"]),
+            ("c", [Decimal("1.50"), Decimal("-2.00")]),
+            ("d", [date(2024, 5, chance.randrange(1, 31))]),
+            ("t", [datetime(2024, 5, 1, 0, 0, 0, chance.randrange(40_000), timezone.utc)]),
+            ("n", [datetime(2024, 5, 1, chance.randrange(24))]),
+            ("o.x", [chance.randrange(40)]),
+            ("o.y", [str(chance.randrange(40))]),
+            ("a.b", [chance.randrange(40)]),
+        ]
+        name, values = chance.choice(columns)
+        field = pc.field(*name.split(".")) if name.startswith("o.") else pc.field(name)
+        value = pa.scalar(chance.choice(values))
+        flipped = pc.scalar(value)
+        some = [chance.choice(values), *chance.sample([None, values[0]], chance.randrange(2))]
+        some = [some_value for some_value in some if not isinstance(some_value, float)] or [None]
+        tests: list[Callable[[], pc.Expression]] = [
+            lambda: field == value,
+            lambda: field != value,
+            lambda: field < value,
+            lambda: field <= value,
+            lambda: field > value,
+            lambda: field >= value,
+            lambda: flipped < field,
+            lambda: flipped >= field,
+            lambda: field.is_null(),
+            lambda: field.is_valid(),
+            lambda: field.isin(some),
+            lambda: pc.field(chance.choice("fg")).is_nan(),
+            lambda: pc.starts_with(pc.field("s"), "i"),
+        ]
+        return chance.choice(tests)()
+
+    match chance.randrange(6 if depth else 2):
+        case 0 | 1:
+            return test()
+        case 2:
+            return ~expression(chance, depth - 1)
+        case 3:
+            return expression(chance, depth - 1) | expression(chance, depth - 1)
+        case 4:
+            return pc.field("b") & expression(chance, depth - 1)
+        case _:
+            return expression(chance, depth - 1) & expression(chance, depth - 1)
+
+
+def test_conditions_keep_the_rows_of_the_expression(file: Path, rows: pa.Table) -> None:
+    chance = random.Random(29)
+    in_memory = ds.dataset(rows)
+    pushed = exact = 0
+    for _ in range(600):
+        wanted = expression(chance, 3)
+        try:
+            expected = set(in_memory.to_table(["k"], filter=wanted)["k"].to_pylist())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            continue  # pyarrow casts no such value, such as a large integer to a number of bits.
+        condition, is_exact = translate(wanted, rows.schema)
+        if condition is None:
+            continue
+        kept = arrowsmith.read_parquet(file, columns=["k"], filter=condition)
+        found = set(kept["k"].to_pylist())
+        assert expected <= found, (str(wanted), condition)
+        assert not is_exact or expected == found, (str(wanted), condition)
+        pushed += 1
+        exact += is_exact
+    assert pushed > 300
+    assert exact > 200
+
+
+def test_expressions_are_conditions(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    wanted = (pc.field("i") > 0) & pc.field("s").isin(["a", "it's"])
+    expected = rows.filter(wanted).select(["s", "d"])
+    assert scan.select("s", "d").filter(wanted).collect().to_pyarrow().equals(expected)
+    for not_one in (
+        pc.field("i") > 1.5,
+        pc.field("i") == pc.field("u"),
+        pc.starts_with(pc.field("s"), "a"),
+        pc.field("f") == math.nan,
+        pc.field("o").is_null(),
+    ):
+        with pytest.raises(arrowsmith.ConfigError, match="only pyarrow can decide"):
+            scan.filter(not_one)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "condition"),
+    [
+        (pc.field("i") > 1, '("i" > 1)'),
+        (pc.scalar(1) >= pc.field("i"), '("i" <= 1)'),
+        (pc.field("s") == "it's", "(\"s\" = 'it''s')"),
+        (pc.field("x") == b"\xff\x00", "(\"x\" = x'ff00')"),
+        (pc.field("o", "x") < 3, '("o.x" < 3)'),
+        (pc.field("b"), '("b" = true)'),
+        (~pc.field("b"), '(not ("b" = true))'),
+        (pc.field("s").isin(["a", None]), '("s" is null or "s" in (\'a\'))'),
+        (pc.field("s").isin(["a"]), '("s" is not null and "s" in (\'a\'))'),
+        (pc.field("g") == 0.1, None),
+        (pc.field("a.b") == 1, None),
+        ((pc.field("i") == 1) & pc.starts_with(pc.field("s"), "a"), '("i" = 1)'),
+        ((pc.field("i") == 1) | pc.starts_with(pc.field("s"), "a"), None),
+        (pc.field("t") < pa.scalar(1714521600000001, pa.timestamp("us", "UTC")), "us"),
+        (pc.field("d") >= date(2024, 5, 1), "(\"d\" >= '2024-05-01')"),
+    ],
+)
+def test_a_condition_of_pyarrow(wanted: pc.Expression, condition: str, rows: pa.Table) -> None:
+    found, _ = translate(wanted, rows.schema)
+    expected = "(\"t\" < '2024-05-01T00:00:00.000001Z')" if condition == "us" else condition
+    assert found == expected
+
+
+def test_columns_of_an_expression(rows: pa.Table) -> None:
+    wanted = (pc.field("o", "x") > 1) & pc.starts_with(pc.field("s"), "i")
+    assert columns(wanted, rows.schema) == {"o", "s"}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Mapping[str, object]]:
+    """The options of each reader, in the order in which they are opened."""
+    seen: list[Mapping[str, object]] = []
+    before = _lib.open_parquet
+
+    def spy(source: Any, on_device: bool, options: Mapping[str, object]) -> arrowsmith.Reader:
+        seen.append(dict(options))
+        return before(source, on_device, options)
+
+    monkeypatch.setattr(_lib, "open_parquet", spy)
+    return seen
+
+
+def test_duckdb_pushes_columns_and_conditions(
+    scan: arrowsmith.Scan, rows: pa.Table, opened: list[Mapping[str, object]]
+) -> None:
+    queries = [
+        ("select i from t where k >= 2750", "k", {"k", "i"}),
+        ("select i from t where s in ('a', 'b') and k < 10", "k", {"k", "s", "i"}),
+        ("select count(*) from t where d between '2024-05-03' and '2024-05-04'", "d", {"d", "k"}),
+        # What DuckDB decides itself.
+        ("select s from t where f > 1 or f is null", None, {"f", "s"}),
+        ("select s from t where o.x = 7 and b", "o.x", {"o", "b", "s"}),
+        ("select u from t where t >= '2024-05-01 00:00:00.02+00'", "t", {"t", "u"}),
+        ("select u from t where c = 1.5 and l <> 'a'", "c", {"c", "l", "u"}),
+    ]
+    for query, column, names in queries:
+        with duckdb.connect() as connection:
+            connection.register("t", rows)
+            expected = connection.sql(f"{query} order by all").fetchall()
+        with duckdb.connect() as connection:
+            scan.to_duckdb(connection).create_view("t")
+            opened.clear()
+            found = connection.sql(f"{query} order by all").fetchall()
+        assert repr(found) == repr(expected), query
+        reading = opened[-1]
+        assert column is None or f'"{column}"' in str(reading["filter"]), query
+        assert set(reading["columns"]) <= names, query  # type: ignore[call-overload]
+
+
+def test_datasets_are_read_by_other_libraries(scan: arrowsmith.Scan, rows: pa.Table) -> None:
+    dataset = scan.to_dataset()
+    wanted = (pc.field("k") > 2_000) & pc.starts_with(pc.field("s"), "i")
+    assert isinstance(dataset, ds.Dataset)
+    assert dataset.schema.equals(rows.schema)
+    found = dataset.to_table(columns=["s", "k"], filter=wanted)
+    assert found.equals(rows.filter(wanted).select(["s", "k"]))
+    assert dataset.count_rows(filter=pc.field("k") < 7) == 7
+    computed = dataset.to_table(columns={"twice": pc.field("k") + pc.field("k")})
+    assert computed["twice"].to_pylist() == [2 * at for at in range(COUNT)]
+    assert dataset.head(5)["k"].to_pylist() == list(range(5))
+    lazy = pl.scan_pyarrow_dataset(dataset).filter(pl.col("k") < 4).select("k")
+    assert lazy.collect()["k"].to_list() == [0, 1, 2, 3]
+    with duckdb.connect() as connection:
+        found = connection.sql("select max(k) from dataset where i is null").fetchall()
+    nulls = rows.filter(pc.field("i").is_null())["k"]
+    assert found == [(pc.max(nulls).as_py(),)]
+
+
+def test_a_limit_comes_before_the_condition(scan: arrowsmith.Scan) -> None:
+    with duckdb.connect() as connection:
+        scan.limit(10).to_duckdb(connection).create_view("t")
+        assert connection.sql("select count(*) from t where k >= 5").fetchall() == [(5,)]
+
+
+def test_json_is_a_dataset(path: Path) -> None:
+    dataset = arrowsmith.scan_json(path).to_dataset()
+    wanted = (pc.field("user", "age") < 10) & pc.field("ok")
+    numbers = dataset.to_table(columns=["id"], filter=wanted)["id"].to_pylist()
+    assert numbers == [n for n in range(ROWS) if n % 90 < 10 and n % 3 == 0]
+
+
+def test_what_an_expression_is_pickled_as_may_change(
+    scan: arrowsmith.Scan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then nothing is pushed down, and pyarrow decides everything."""
+    monkeypatch.setattr(_arrow_expression, "_metadata", lambda file: [("new", "")])
+    with pytest.raises(arrowsmith.ConfigError, match="only pyarrow"):
+        scan.filter(pc.field("k") < 3)
+    found = scan.to_dataset().to_table(columns=["i"], filter=pc.field("k") < 3)
+    assert found.num_rows == 3
