@@ -9,6 +9,8 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::{Cleanup, Folder, Output, Sink};
 use arrowsmith_core::{Error, Result};
+#[cfg(feature = "store")]
+use arrowsmith_source::store::StoreOptions;
 
 use crate::csv::{CsvOptions, CsvSink};
 use crate::delta::{self, DeltaSink, FilesOf, LocalPlace, Place, Table};
@@ -124,6 +126,8 @@ pub struct Target {
     sort: Option<SortOptions>,
     append: bool,
     fsync: bool,
+    #[cfg(feature = "store")]
+    store: StoreOptions,
 }
 
 impl Target {
@@ -138,6 +142,8 @@ impl Target {
             sort: None,
             append: false,
             fsync: false,
+            #[cfg(feature = "store")]
+            store: StoreOptions::default(),
         }
     }
 
@@ -182,6 +188,14 @@ impl Target {
     #[must_use]
     pub fn with_fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
+        self
+    }
+
+    /// With settings of the store, if it is in one.
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub fn with_store(mut self, store: StoreOptions) -> Self {
+        self.store = store;
         self
     }
 
@@ -278,7 +292,7 @@ impl Target {
     fn place(&self) -> Result<Box<dyn Place>> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
-            return Ok(Box::new(arrowsmith_source::store::Prefix::new(url)?));
+            return Ok(Box::new(arrowsmith_source::store::Prefix::new(url, &self.store)?));
         }
         Ok(Box::new(LocalPlace::new(&self.path)))
     }
@@ -286,7 +300,7 @@ impl Target {
     fn output(&self, on_exit: impl FnOnce(Cleanup)) -> Result<Output> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
-            return arrowsmith_source::store::create(url);
+            return arrowsmith_source::store::create(url, &self.store);
         }
         let output = Output::create(&self.path)?.with_fsync(self.fsync);
         if let Some(path) = output.temporary_path() {
@@ -299,7 +313,8 @@ impl Target {
     fn files(&self, append: bool) -> Result<Box<dyn Folder>> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
-            return Ok(Box::new(arrowsmith_source::store::StoreFolder::new(url, append)?));
+            let folder = arrowsmith_source::store::StoreFolder::new(url, &self.store, append)?;
+            return Ok(Box::new(folder));
         }
         Ok(Box::new(LocalFolder::new(&self.path, append, self.fsync)?))
     }

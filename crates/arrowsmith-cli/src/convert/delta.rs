@@ -65,7 +65,8 @@ impl Delta {
 fn place(name: &str) -> Outcome<Box<dyn Place>> {
     #[cfg(feature = "store")]
     if input::is_url(name) {
-        return Ok(Box::new(arrowsmith_source::store::Prefix::new(name)?));
+        let options = arrowsmith_source::store::StoreOptions::default();
+        return Ok(Box::new(arrowsmith_source::store::Prefix::new(name, &options)?));
     }
     Ok(Box::new(LocalPlace::new(Path::new(name))))
 }

@@ -6,6 +6,9 @@ use std::io;
 
 use arrowsmith_core::redact::redacted;
 
+/// The start of the messages below.
+const NONE: &str = "no credentials: ";
+
 /// Addresses at which machines in clouds ask for credentials, and what to set elsewhere.
 const CREDENTIALS: [(&str, &str); 3] = [
     (
@@ -30,9 +33,14 @@ pub(super) fn io_error(error: object_store::Error) -> io::Error {
     let text = redacted(&error.to_string()).into_owned();
     let kind = match &error {
         object_store::Error::NotSupported { .. } => io::ErrorKind::Unsupported,
+        object_store::Error::PermissionDenied { .. }
+        | object_store::Error::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
         _ => io::Error::from(error).kind(),
     };
-    io::Error::new(kind, message(&text))
+    let message = message(&text);
+    // Without any, the store was never asked.
+    let kind = if message.starts_with(NONE) { io::ErrorKind::PermissionDenied } else { kind };
+    io::Error::new(kind, message)
 }
 
 fn message(text: &str) -> String {

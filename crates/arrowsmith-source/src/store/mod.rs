@@ -5,8 +5,8 @@
 //! An object becomes an [`Input`](crate::Input) of which only the ranges that are read are
 //! fetched, or an [`Output`](arrowsmith_core::sink::Output) that is sent in parts and visible when
 //! it is complete. Credentials and endpoints come from the environment, under the names that the
-//! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …). It knows no format, and caches
-//! nothing.
+//! stores' own tools use (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, …), and from [`StoreOptions`]. It
+//! knows no format, and caches nothing.
 //!
 //! ```no_run
 //! let files = arrowsmith_source::store::expand_url("s3://rides/year=2024/", &["parquet"])?;
@@ -15,14 +15,16 @@
 
 mod failure;
 mod object;
+mod options;
 mod prefix;
 mod tls;
 mod upload;
 mod url;
 
+pub use self::options::StoreOptions;
 pub use self::prefix::Prefix;
 pub use self::upload::{StoreFolder, create, output};
-pub use self::url::{expand_url, is_url};
+pub use self::url::{expand_url, expand_url_with, is_url};
 pub use object::{object, objects};
 pub use object_store;
 pub use tls::install_tls;

@@ -13,6 +13,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload}
 
 use super::failure::io_error;
 use super::object::runtime;
+use super::options::StoreOptions;
 use super::url::open;
 
 /// The objects below a prefix of a store. Its methods must not be called inside an async runtime.
@@ -27,8 +28,8 @@ impl Prefix {
     ///
     /// # Errors
     /// [`Error::Io`] for a URL that no store supports.
-    pub fn new(url: &str) -> Result<Self> {
-        let (store, prefix) = open(url)?;
+    pub fn new(url: &str, options: &StoreOptions) -> Result<Self> {
+        let (store, prefix) = open(url, options)?;
         Ok(Self::within(store, prefix, url))
     }
 

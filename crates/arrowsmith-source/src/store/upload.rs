@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::failure::io_error;
 use super::object::runtime;
+use super::options::StoreOptions;
 use super::url::open;
 
 /// Bytes of a part; all but the last have as many, as some stores demand. Stores take up to 10,000
@@ -28,8 +29,8 @@ const SENDING_MAX: usize = 4;
 ///
 /// # Errors
 /// [`Error::Io`] for a URL that no store supports, or that names a prefix.
-pub fn create(url: &str) -> Result<Output> {
-    let (store, path) = open(url)?;
+pub fn create(url: &str, options: &StoreOptions) -> Result<Output> {
+    let (store, path) = open(url, options)?;
     if url.ends_with('/') || path.as_ref().is_empty() {
         return Err(Error::io(url, io::Error::from(io::ErrorKind::IsADirectory)));
     }
@@ -62,8 +63,8 @@ impl StoreFolder {
     /// # Errors
     /// [`Error::Io`] for a URL that no store supports, if the store cannot be reached, and for a
     /// prefix with objects.
-    pub fn new(url: &str, append: bool) -> Result<Self> {
-        let (store, prefix) = open(url)?;
+    pub fn new(url: &str, options: &StoreOptions, append: bool) -> Result<Self> {
+        let (store, prefix) = open(url, options)?;
         Self::within(store, prefix, url, append)
     }
 

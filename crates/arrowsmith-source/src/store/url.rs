@@ -5,12 +5,14 @@ use std::io;
 use std::sync::Arc;
 
 use arrowsmith_core::{Error, Result};
+use object_store::http::HttpBuilder;
 use object_store::path::Path;
-use object_store::{ObjectStore, parse_url_opts};
-use url::Url;
+use object_store::{ObjectStore, ObjectStoreScheme, parse_url_opts};
+use url::{Position, Url};
 
 use super::failure::io_error;
 use super::object::{object, objects};
+use super::options::StoreOptions;
 use crate::DataFile;
 
 /// Schemes of stores, as users write them.
@@ -29,7 +31,19 @@ pub fn is_url(text: &str) -> bool {
 /// [`Error::Io`] for a URL that no store supports, for one with a password or a query, which no
 /// store would get, and if the store cannot be reached or does not have it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
-    let (store, path) = open(url)?;
+    expand_url_with(url, extensions, &StoreOptions::default())
+}
+
+/// [`expand_url`] with settings of the store.
+///
+/// # Errors
+/// As [`expand_url`], and [`Error::Config`] for a setting that the store does not have.
+pub fn expand_url_with(
+    url: &str,
+    extensions: &[&str],
+    options: &StoreOptions,
+) -> Result<Vec<DataFile>> {
+    let (store, path) = open(url, options)?;
     if url.ends_with('/') {
         return objects(&store, &path, extensions, url);
     }
@@ -47,17 +61,25 @@ pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
 }
 
 /// The store of a URL, and the path in it.
-pub(super) fn open(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+pub(super) fn open(url: &str, options: &StoreOptions) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let refused = |error: object_store::Error| Error::io(url, io_error(error));
     let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
     if let Some(message) = ignored(&parsed) {
         return Err(Error::io(url, io::Error::new(io::ErrorKind::InvalidInput, message)));
     }
+    let (scheme, path) =
+        ObjectStoreScheme::parse(&parsed).map_err(|error| refused(error.into()))?;
     // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
     let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let options = environment().chain(plain);
+    let settings = options.over(environment().chain(plain), &scheme)?;
     super::install_tls();
-    let (store, path) = parse_url_opts(&parsed, options).map_err(refused)?;
+    if scheme == ObjectStoreScheme::Http {
+        // `parse_url_opts` has no headers.
+        let builder = HttpBuilder::new().with_url(&parsed[..Position::BeforePath]);
+        let builder = builder.with_client_options(options.client(&settings)?);
+        return Ok((Arc::new(builder.build().map_err(refused)?), path));
+    }
+    let (store, path) = parse_url_opts(&parsed, settings).map_err(refused)?;
     Ok((Arc::from(store), path))
 }
 
@@ -126,7 +148,10 @@ mod tests {
             ("https://host/x?sig=SECRET", "https://host/x?***: URLs with a query"),
             ("https://host/x#1", "https://host/x#1: `#` in a name"),
         ] {
-            for error in [expand_url(url, &[]).map(drop), super::super::create(url).map(drop)] {
+            for error in [
+                expand_url(url, &[]).map(drop),
+                super::super::create(url, &StoreOptions::default()).map(drop),
+            ] {
                 let error = error.unwrap_err().to_string();
                 assert!(error.starts_with(expected), "{error}");
             }
