@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arrowsmith
+from arrowsmith import _lib
 
 SPLIT_BYTES = {"json": 20_000, "parquet": 5_000}
 
@@ -160,3 +161,24 @@ def test_datafusion_reads_only_columns_of_a_query(tmp_path: Path) -> None:
         for _ in range(2):
             assert context.sql(query).to_pylist() == expected
     assert scan.select("a").filter("a > 7").to_datafusion().count() == 992
+
+
+def test_conditions_of_datafusion_reach_the_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datafusion import col, lit
+
+    pq.write_table(pa.table({"a": range(1_000), "b": ["x"] * 1_000}), tmp_path / "rows.parquet")
+    opened: list[dict[str, Any]] = []
+    before = _lib.open_parquet
+
+    def spy(source: Any, on_device: bool, options: Any) -> arrowsmith.Reader:
+        opened.append(dict(options))
+        return before(source, on_device, options)
+
+    monkeypatch.setattr(_lib, "open_parquet", spy)
+    frame = arrowsmith.scan_parquet(tmp_path / "rows.parquet").to_datafusion()
+    wanted = (col("a") < lit(3)) & (col("b") == lit("x"))
+    assert frame.filter(wanted).select("a").to_pydict() == {"a": [0, 1, 2]}
+    assert opened[-1]["columns"] == ["a"]
+    assert opened[-1]["filter"] == '("a" < 3 and "b" = \'x\')'

@@ -15,12 +15,14 @@ use arrowsmith::parquet::ParquetReader;
 use arrowsmith::{DataFile, Progress, Reject};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
 use crate::errors::{Failure, config, raised};
 use crate::gpu::RowGroups;
 use crate::options;
 use crate::parquet::{self, Opened};
+use crate::progress::Watch;
+use crate::rejects::{self, Kept};
 use crate::schema::schema_of;
 use crate::source;
 use crate::table::{Rows, Table};
@@ -74,6 +76,7 @@ pub(crate) struct Opening {
     pub(crate) builder: ReaderBuilder,
     resident: Option<ResidentEngine>,
     pub(crate) raised: Raised,
+    kept: Kept,
     cancel: Arc<AtomicBool>,
 }
 
@@ -92,13 +95,17 @@ impl Opening {
         }
         let (engine, resident) = options::json_engine(given.py(), &options, on_device)?;
         let builder = ReaderBuilder::new().options(options).engine(engine);
-        let mut builder = builder.cancel(Arc::clone(&cancel));
-        if !rejects.is_none() {
-            let (take, slot) = (taker(rejects)?, Arc::clone(&raised));
-            let stop = Arc::clone(&cancel);
-            builder = builder.on_reject(move |reject| hand_over(&take, &reject, &slot, &stop));
-        }
-        Ok(Self { builder, resident, raised, cancel })
+        let builder = builder.cancel(Arc::clone(&cancel));
+        let take = (!rejects.is_none()).then(|| taker(rejects)).transpose()?;
+        let (kept, slot, stop) = (Kept::default(), Arc::clone(&raised), Arc::clone(&cancel));
+        let keep = kept.clone();
+        let builder = builder.on_reject(move |reject| {
+            if let Some(take) = &take {
+                hand_over(take, &reject, &slot, &stop);
+            }
+            keep.add(reject);
+        });
+        Ok(Self { builder, resident, raised, kept, cancel })
     }
 }
 
@@ -110,14 +117,15 @@ pub(crate) fn collect(
     on_device: bool,
     given: &Bound<'_, PyDict>,
     cancel: Arc<AtomicBool>,
+    mut watch: Watch,
 ) -> PyResult<Table> {
     let py = source.py();
     let opening = Opening::new(schema, rejects, on_device, given, cancel)?;
     let inputs = source::inputs(source)?;
     if opening.resident.is_some() {
-        return crate::read_all(py, Batches::open(py, opening, inputs)?);
+        return crate::read_all(py, Batches::open(py, opening, inputs)?, watch);
     }
-    let Opening { builder, raised: slot, .. } = opening;
+    let Opening { builder, raised: slot, kept, .. } = opening;
     let mut collector = py.detach(|| builder.collect(inputs)).map_err(|error| raised(py, error))?;
     loop {
         let more = py.detach(|| collector.advance());
@@ -128,12 +136,26 @@ pub(crate) fn collect(
         if !more.map_err(|error| raised(py, error))? {
             break;
         }
-        // Handles Ctrl-C between batches.
-        py.check_signals()?;
+        watch.turn(py, collector.progress())?;
     }
     let progress = Arc::clone(collector.progress());
+    watch.end(py, &progress)?;
     let (schema, batches) = collector.finish();
-    Ok(Table::new(schema, batches.into_iter().map(Rows::Host).collect(), &progress))
+    Ok(Table::new(schema, batches.into_iter().map(Rows::Host).collect(), &progress, kept))
+}
+
+/// What a reader of JSON would do: its plan, and its engine.
+pub(crate) fn explain(
+    source: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<String> {
+    let py = source.py();
+    let none = py.None().into_bound(py);
+    let Opening { builder, .. } = Opening::new(schema, &none, false, given, Arc::default())?;
+    let inputs = source::inputs(source)?;
+    let explained = py.detach(|| builder.explain(inputs)).map_err(|error| raised(py, error))?;
+    Ok(explained.to_string())
 }
 
 /// The batches of a source, in order.
@@ -141,6 +163,7 @@ pub(crate) struct Batches {
     /// `None` only while it is dropped.
     reader: Option<Reading>,
     raised: Raised,
+    kept: Kept,
     cancel: Arc<AtomicBool>,
 }
 
@@ -164,13 +187,13 @@ impl Batches {
         if opening.resident.is_some() && inputs.iter().any(|file| !file.partitions.is_empty()) {
             return Err(config(py, "source: partitions do not stay on the device".to_owned()));
         }
-        let Opening { builder, resident, raised: raised_slot, cancel } = opening;
+        let Opening { builder, resident, raised: raised_slot, kept, cancel } = opening;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
         let reader = Some(match resident {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
             None => Reading::Json(Box::new(reader)),
         });
-        Ok(Self { reader, raised: raised_slot, cancel })
+        Ok(Self { reader, raised: raised_slot, kept, cancel })
     }
 
     /// Opens Parquet.
@@ -184,7 +207,7 @@ impl Batches {
             Opened::Host(reader) => Reading::Parquet(reader),
             Opened::Device(groups) => Reading::ResidentParquet(groups),
         });
-        Ok(Self { reader, raised: Raised::default(), cancel })
+        Ok(Self { reader, raised: Raised::default(), kept: Kept::default(), cancel })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
@@ -211,6 +234,11 @@ impl Batches {
 
     pub(crate) fn progress(&self) -> Arc<Progress> {
         self.reader.as_ref().map(|reader| Arc::clone(reader.progress())).unwrap_or_default()
+    }
+
+    /// The first rejects, to which others are added.
+    pub(crate) fn kept(&self) -> Kept {
+        self.kept.clone()
     }
 
     /// The flag that cancels the work once it is true.
@@ -242,28 +270,11 @@ fn taker(rejects: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 }
 
 fn hand_over(take: &Py<PyAny>, reject: &Reject, slot: &Raised, stop: &AtomicBool) {
-    let handed = Python::try_attach(|py| take.call1(py, (reject_dict(py, reject)?,)).map(drop));
+    let handed = Python::try_attach(|py| take.call1(py, (rejects::dict(py, reject)?,)).map(drop));
     if let Some(Err(error)) = handed {
         slot.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         stop.store(true, Ordering::SeqCst);
     }
-}
-
-/// The same keys as a line of the command's `--rejects`.
-fn reject_dict<'py>(py: Python<'py>, reject: &Reject) -> PyResult<Bound<'py, PyDict>> {
-    let error = &reject.error;
-    let dict = PyDict::new(py);
-    dict.set_item("source", error.position.source.as_deref())?;
-    dict.set_item("record", error.position.record)?;
-    dict.set_item("line", error.position.line)?;
-    dict.set_item("offset", error.position.offset)?;
-    dict.set_item("path", &error.path)?;
-    dict.set_item("kind", error.kind.name())?;
-    dict.set_item("expected", &error.expected)?;
-    dict.set_item("found", &error.found)?;
-    dict.set_item("kept_as_null", reject.kept_as_null)?;
-    dict.set_item("text", PyBytes::new(py, &reject.record))?;
-    Ok(dict)
 }
 
 /// Batches as an Arrow stream, whose consumer may or may not hold the GIL when it requests a batch.

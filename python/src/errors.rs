@@ -2,7 +2,7 @@
 //! The library's errors as Python's exceptions. The classes are in `python/arrowsmith/errors.py`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
 use arrowsmith::{DataError, Error, FileError};
@@ -119,6 +119,21 @@ fn in_python(text: &str) -> String {
 /// Values of options that messages name.
 const VALUES: [&str; 4] = ["all", "auto", "concatenated", "array"];
 
+/// The message of a store that wants other credentials, and how they are given in Python.
+fn with_remedy(path: Option<&Path>, error: &io::Error) -> String {
+    let scheme = path.and_then(Path::to_str).and_then(|url| url.split_once("://"));
+    let settings = match scheme.map(|(scheme, _)| scheme) {
+        Some("s3" | "s3a") => "\"aws_access_key_id\": …, \"aws_secret_access_key\": …",
+        Some("gs") => "\"google_service_account\": …",
+        Some("az" | "adl" | "azure" | "abfs" | "abfss") => {
+            "\"account_name\": …, \"account_key\": …"
+        }
+        Some("http" | "https") => "\"token\": …",
+        _ => return error.to_string(),
+    };
+    format!("{error}; in Python also storage_options={{{settings}}}")
+}
+
 /// `OSError` makes its own subclasses of error numbers: 2 gives `FileNotFoundError`.
 fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
     if source.get_ref().is_some_and(|inner| inner.is::<PyErr>()) {
@@ -141,7 +156,7 @@ fn os_error(py: Python<'_>, path: Option<PathBuf>, source: io::Error) -> PyErr {
         }
         None => match source.kind() {
             io::ErrorKind::NotFound => Some((2, source.to_string())),
-            io::ErrorKind::PermissionDenied => Some((13, source.to_string())),
+            io::ErrorKind::PermissionDenied => Some((13, with_remedy(path.as_deref(), &source))),
             io::ErrorKind::AlreadyExists => Some((17, source.to_string())),
             io::ErrorKind::IsADirectory => Some((21, source.to_string())),
             _ => None,

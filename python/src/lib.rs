@@ -17,7 +17,9 @@ mod html;
 mod ipc;
 mod options;
 mod parquet;
+mod progress;
 mod reader;
+mod rejects;
 mod schema;
 mod source;
 mod split;
@@ -34,6 +36,7 @@ use pyo3::types::PyDict;
 
 use crate::batches::Batches;
 use crate::errors::raised;
+use crate::progress::Watch;
 use crate::reader::Reader;
 use crate::schema::Schema;
 use crate::table::{Batch, Table};
@@ -45,7 +48,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Reads everything.
 #[pyfunction]
-#[pyo3(signature = (source, schema, rejects, on_device, options, cancel=None))]
+#[pyo3(signature = (source, schema, rejects, on_device, options, cancel=None, progress=None))]
 fn read_json(
     source: &Bound<'_, PyAny>,
     schema: &Bound<'_, PyAny>,
@@ -53,8 +56,10 @@ fn read_json(
     on_device: bool,
     options: &Bound<'_, PyDict>,
     cancel: Option<&Bound<'_, Cancel>>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
-    batches::collect(source, schema, rejects, on_device, options, flag(cancel))
+    let (flag, watch) = (flag(cancel), Watch::new(progress));
+    batches::collect(source, schema, rejects, on_device, options, flag, watch)
 }
 
 /// Stops a call of another thread, which then raises an exception.
@@ -78,15 +83,15 @@ fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
     cancel.map(|cancel| Arc::clone(&cancel.get().0)).unwrap_or_default()
 }
 
-fn read_all(py: Python<'_>, mut batches: Batches) -> PyResult<Table> {
-    let schema = batches.schema();
+fn read_all(py: Python<'_>, mut batches: Batches, mut watch: Watch) -> PyResult<Table> {
+    let (schema, progress) = (batches.schema(), batches.progress());
     let mut read = Vec::new();
     while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
         read.push(batch);
-        // Handles Ctrl-C between batches.
-        py.check_signals()?;
+        watch.turn(py, &progress)?;
     }
-    Ok(Table::new(schema, read, &batches.progress()))
+    watch.end(py, &progress)?;
+    Ok(Table::new(schema, read, &progress, batches.kept()))
 }
 
 /// Opens a reader.
@@ -103,14 +108,26 @@ fn open_json(
 
 /// Reads everything.
 #[pyfunction]
-#[pyo3(signature = (source, on_device, options, cancel=None))]
+#[pyo3(signature = (source, on_device, options, cancel=None, progress=None))]
 fn read_parquet(
     source: &Bound<'_, PyAny>,
     on_device: bool,
     options: &Bound<'_, PyDict>,
     cancel: Option<&Bound<'_, Cancel>>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Table> {
-    read_all(source.py(), Batches::parquet(source, on_device, options, flag(cancel))?)
+    let batches = Batches::parquet(source, on_device, options, flag(cancel))?;
+    read_all(source.py(), batches, Watch::new(progress))
+}
+
+/// What a reader would do.
+#[pyfunction]
+fn explain_json(
+    source: &Bound<'_, PyAny>,
+    schema: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<String> {
+    batches::explain(source, schema, options)
 }
 
 /// Opens a reader.
@@ -146,6 +163,8 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_json, module)?)?;
     module.add_function(wrap_pyfunction!(infer_schema, module)?)?;
     module.add_function(wrap_pyfunction!(open_parquet, module)?)?;
+    module.add_function(wrap_pyfunction!(explain_json, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::explain_parquet, module)?)?;
     module.add_function(wrap_pyfunction!(parquet::parquet_metadata, module)?)?;
     module.add_function(wrap_pyfunction!(options::read_options, module)?)?;
     module.add_function(wrap_pyfunction!(filter::text, module)?)?;
@@ -160,6 +179,7 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Batch>()?;
     module.add_class::<Cancel>()?;
     module.add_class::<split::File>()?;
+    module.add_class::<source::Stored>()?;
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;
     module.add_class::<Table>()?;

@@ -58,6 +58,18 @@ pub(crate) fn files(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
     source::files(source, EXTENSIONS, source::random_access)
 }
 
+/// What a reader would do, by the first file: its row groups, columns and engines.
+#[pyfunction]
+pub(crate) fn explain_parquet(
+    source: &Bound<'_, PyAny>,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<String> {
+    match open(source, false, options, &Arc::default())? {
+        Opened::Host(reader) => Ok(reader.explanation().to_string()),
+        Opened::Device(_) => Ok(String::new()),
+    }
+}
+
 /// The metadata of a file, as JSON text.
 #[pyfunction]
 pub(crate) fn parquet_metadata(source: &Bound<'_, PyAny>, pages: bool) -> PyResult<String> {

@@ -12,8 +12,9 @@ use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::batches::{Batches, Stream};
 use crate::export::{schema_capsule, stream_capsule};
+use crate::rejects::Kept;
 use crate::schema::Schema;
-use crate::table::{Batch, stays};
+use crate::table::{Batch, Table, stays};
 
 /// The owner of the batches.
 enum State {
@@ -33,6 +34,7 @@ pub(crate) struct Reader {
     state: Mutex<State>,
     schema: SchemaRef,
     progress: Arc<Progress>,
+    kept: Kept,
     cancel: Arc<AtomicBool>,
     on_device: bool,
 }
@@ -42,6 +44,7 @@ impl Reader {
         Self {
             schema: batches.schema(),
             progress: batches.progress(),
+            kept: batches.kept(),
             cancel: batches.cancel(),
             on_device: batches.on_device(),
             state: Mutex::new(State::Open(Box::new(batches))),
@@ -87,6 +90,25 @@ impl Reader {
     #[getter]
     fn num_rejects(&self) -> u64 {
         self.progress.rejects()
+    }
+
+    /// The first of those records, and why, as a table.
+    #[getter]
+    fn rejects(&self, py: Python<'_>) -> PyResult<Table> {
+        Table::of_rejects(py, &self.kept)
+    }
+
+    /// Bytes of the source that were read so far, as they are stored.
+    #[getter]
+    fn bytes_read(&self) -> u64 {
+        self.progress.bytes()
+    }
+
+    /// Bytes of the source that will be read, unless reading ends early; `None` if that is not
+    /// known.
+    #[getter]
+    fn bytes_total(&self) -> Option<u64> {
+        self.progress.bytes_total()
     }
 
     /// Number of values so far that were skipped because the schema has no such key.

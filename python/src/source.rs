@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowsmith::json::EXTENSIONS;
+use arrowsmith::store::StoreOptions;
 use arrowsmith::{DataFile, Input, Ranged};
 use bytes::Bytes;
 use pyo3::exceptions::{PyBlockingIOError, PyTypeError};
@@ -40,18 +41,21 @@ pub(crate) fn files(
 ) -> PyResult<Vec<DataFile>> {
     let py = source.py();
     let one = |source: &Bound<'_, PyAny>| {
+        let (source, options) = unwrapped(source);
         if let Ok(name) = source.cast::<PyString>() {
             let name = name.to_str()?;
             let found = py.detach(|| match arrowsmith::store::is_url(name) {
-                true => arrowsmith::store::expand_url(name, extensions),
+                true => arrowsmith::store::expand_url_with(name, extensions, &options),
                 false => arrowsmith::expand_dataset(name, extensions),
             });
             return found.map_err(|error| raised(py, error));
         }
         if let Ok(file) = source.cast::<File>() {
-            return file.get().open().map(|file| vec![file]).map_err(|error| raised(py, error));
+            let file = file.get();
+            let file = py.detach(|| file.open(&options));
+            return file.map(|file| vec![file]).map_err(|error| raised(py, error));
         }
-        match open(source)? {
+        match open(&source)? {
             // The name of a folder is taken literally, even if it looks like a pattern.
             Input::Path(path) if path.is_dir() => {
                 arrowsmith::expand_dataset(path, extensions).map_err(|error| raised(py, error))
@@ -67,6 +71,36 @@ pub(crate) fn files(
         files.extend(one(&item?)?);
     }
     Ok(files)
+}
+
+/// A source or target in a store, with the settings of the store.
+#[pyclass(module = "arrowsmith._lib", frozen)]
+pub(crate) struct Stored {
+    place: Py<PyAny>,
+    options: StoreOptions,
+}
+
+#[pymethods]
+impl Stored {
+    #[new]
+    fn new(
+        place: Py<PyAny>,
+        settings: Vec<(String, String)>,
+        headers: Vec<(String, String)>,
+    ) -> Self {
+        Self { place, options: StoreOptions::new(settings, headers) }
+    }
+}
+
+/// What may be a [`Stored`], and the settings of its store.
+pub(crate) fn unwrapped<'py>(place: &Bound<'py, PyAny>) -> (Bound<'py, PyAny>, StoreOptions) {
+    match place.cast::<Stored>() {
+        Ok(stored) => {
+            let stored = stored.get();
+            (stored.place.bind(place.py()).clone(), stored.options.clone())
+        }
+        Err(_) => (place.clone(), StoreOptions::default()),
+    }
 }
 
 /// Any source except text, as an input that is read sequentially.

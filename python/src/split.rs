@@ -4,7 +4,8 @@
 use std::path::{self, PathBuf};
 
 use arrowsmith::split::{self, Part, Split};
-use arrowsmith::{DataFile, Error, Input, store};
+use arrowsmith::store::{self, StoreOptions};
+use arrowsmith::{DataFile, Error, Input};
 use arrowsmith_core::size;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -42,10 +43,10 @@ impl File {
 
 impl File {
     /// The same file again: the name is taken literally, even if it looks like a pattern.
-    pub(crate) fn open(&self) -> arrowsmith::Result<DataFile> {
+    pub(crate) fn open(&self, options: &StoreOptions) -> arrowsmith::Result<DataFile> {
         let input = match store::is_url(&self.name) {
             false => Input::Path(PathBuf::from(&self.name)),
-            true => match store::expand_url(&self.name, &[])?.pop() {
+            true => match store::expand_url_with(&self.name, &[], options)?.pop() {
                 Some(file) => file.input,
                 None => return Err(Error::Config(format!("{}: no object", self.name))),
             },

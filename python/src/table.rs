@@ -14,6 +14,8 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
 use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
+use crate::progress::bytes_of;
+use crate::rejects::Kept;
 use crate::schema::Schema;
 use crate::{html, ipc};
 
@@ -80,15 +82,23 @@ pub(crate) fn batch_from_ipc(py: Python<'_>, stream: &[u8]) -> PyResult<Batch> {
 
 /// Restores a pickled table.
 #[pyfunction]
+#[pyo3(signature = (stream, rejects, left_out, rejected=None))]
 pub(crate) fn table_from_ipc(
     py: Python<'_>,
     stream: &[u8],
     rejects: u64,
     left_out: u64,
+    rejected: Option<&[u8]>,
 ) -> PyResult<Table> {
     let (schema, batches) = ipc::read(stream).map_err(|error| arrow(py, error))?;
     let batches = batches.into_iter().map(Rows::Host).collect();
-    Ok(Table { schema, batches, rejects, left_out })
+    let rejected = rejected.map(ipc::read).transpose().map_err(|error| arrow(py, error))?;
+    let rejected = rejected.and_then(|(_, batches)| batches.into_iter().next());
+    let rejected = match rejected {
+        Some(batch) => Rejected::Batch(batch),
+        None => Rejected::Kept(Kept::default()),
+    };
+    Ok(Table { schema, batches, rejects, rejected, left_out })
 }
 
 /// Some consecutive rows of the input.
@@ -194,13 +204,55 @@ pub(crate) struct Table {
     schema: SchemaRef,
     batches: Vec<Rows>,
     rejects: u64,
+    rejected: Rejected,
     left_out: u64,
 }
 
+/// The first rejects.
+#[derive(Clone)]
+enum Rejected {
+    /// As they came.
+    Kept(Kept),
+    /// Of a table that was pickled.
+    Batch(RecordBatch),
+}
+
+impl Rejected {
+    fn batch(&self, py: Python<'_>) -> PyResult<RecordBatch> {
+        match self {
+            Self::Kept(kept) => kept.batch().map_err(|error| arrow(py, error)),
+            Self::Batch(batch) => Ok(batch.clone()),
+        }
+    }
+}
+
 impl Table {
-    pub(crate) fn new(schema: SchemaRef, batches: Vec<Rows>, progress: &Progress) -> Self {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        batches: Vec<Rows>,
+        progress: &Progress,
+        kept: Kept,
+    ) -> Self {
         let (rejects, (left_out, _)) = (progress.rejects(), progress.left_out());
-        Self { schema, batches, rejects, left_out }
+        Self { schema, batches, rejects, rejected: Rejected::Kept(kept), left_out }
+    }
+
+    /// A table of rejects, which has none itself.
+    pub(crate) fn of_rejects(py: Python<'_>, kept: &Kept) -> PyResult<Self> {
+        let batch = kept.batch().map_err(|error| arrow(py, error))?;
+        Ok(Self::plain(batch))
+    }
+
+    fn plain(batch: RecordBatch) -> Self {
+        let rejected = Rejected::Kept(Kept::default());
+        let schema = batch.schema();
+        Self { schema, batches: vec![Rows::Host(batch)], rejects: 0, rejected, left_out: 0 }
+    }
+
+    /// Other rows or columns of this table.
+    fn part(&self, schema: SchemaRef, batches: Vec<Rows>) -> Self {
+        let rejected = self.rejected.clone();
+        Self { schema, batches, rejects: self.rejects, rejected, left_out: self.left_out }
     }
 }
 
@@ -216,6 +268,19 @@ impl Table {
     #[getter]
     fn num_rejects(&self) -> u64 {
         self.rejects
+    }
+
+    /// The first of those records, and why, as a table: at most 10,000, and 16 MiB of their text.
+    #[getter]
+    fn rejects(&self, py: Python<'_>) -> PyResult<Self> {
+        self.rejected.batch(py).map(Self::plain)
+    }
+
+    /// The Arrow size of the rows, in bytes.
+    #[getter]
+    fn nbytes(&self) -> PyResult<u64> {
+        let sizes = self.batches.iter().map(|rows| rows.on_host().map(bytes_of));
+        sizes.sum()
     }
 
     /// Number of values that were skipped because the schema has no such key.
@@ -256,7 +321,7 @@ impl Table {
             .batches
             .iter()
             .map(|rows| rows.on_host()?.project(&positions).map(Rows::Host).map_err(project));
-        Ok(Self { schema, batches: batches.collect::<PyResult<_>>()?, ..*self })
+        Ok(self.part(schema, batches.collect::<PyResult<_>>()?))
     }
 
     /// At most `length` rows from the row `offset` on. Nothing is copied.
@@ -274,7 +339,7 @@ impl Table {
             before -= start;
             left -= taken;
         }
-        Ok(Self { schema: Arc::clone(&self.schema), batches, ..*self })
+        Ok(self.part(Arc::clone(&self.schema), batches))
     }
 
     /// The first `length` rows.
@@ -318,8 +383,16 @@ impl Table {
         let batches = batches.collect::<PyResult<Vec<_>>>()?;
         let stream = py.detach(|| ipc::write(&table.schema, &batches));
         let stream = PyBytes::new(py, &stream.map_err(|error| arrow(py, error))?);
+        let rejected = match table.rejects {
+            0 => None,
+            _ => {
+                let batch = table.rejected.batch(py)?;
+                let stream = ipc::write(&batch.schema(), std::slice::from_ref(&batch));
+                Some(PyBytes::new(py, &stream.map_err(|error| arrow(py, error))?))
+            }
+        };
         let restore = py.import("arrowsmith._lib")?.getattr("table_from_ipc")?;
-        (restore, (stream, table.rejects, table.left_out)).into_pyobject(py)
+        (restore, (stream, table.rejects, table.left_out, rejected)).into_pyobject(py)
     }
 
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {

@@ -20,19 +20,24 @@ use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::batches::{Opening, Raised};
 use crate::errors::{config, raised};
+use crate::progress::{Watch, bytes_of};
 use crate::source;
 
 /// Rows and bytes that were written.
 type Written = (u64, u64);
 
-/// Writes Arrow data as Parquet, batch by batch.
+/// Writes Arrow data as Parquet, batch by batch; `bytes_total` is its Arrow size, for progress.
 #[pyfunction]
+#[pyo3(signature = (data, target, options, progress=None, bytes_total=None))]
 pub(crate) fn write_parquet(
     data: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
+    progress: Option<&Bound<'_, PyAny>>,
+    bytes_total: Option<u64>,
 ) -> PyResult<Written> {
     let py = data.py();
+    let (mut watch, mut bytes) = (Watch::new(progress), 0);
     let target = given_target(target, options, Some(Format::Parquet(ParquetOptions::default())))?;
     let mut reader = data.extract::<AnyRecordBatch>()?.into_reader()?;
     let schema = reader.schema();
@@ -41,15 +46,19 @@ pub(crate) fn write_parquet(
     while let Some(batch) = py.detach(|| reader.next()) {
         let batch = batch.map_err(|error| stream_error(py, error))?;
         py.detach(|| sink.write(&batch)).map_err(|error| raised(py, error))?;
-        // Handles Ctrl-C between batches.
-        py.check_signals()?;
+        if watch.is_on() {
+            bytes += bytes_of(&batch);
+        }
+        watch.turn_at(py, || (bytes, bytes_total))?;
     }
+    watch.call(py, (bytes, bytes_total))?;
     let summary = py.detach(|| sink.finish()).map_err(|error| raised(py, error))?;
     Ok((summary.rows, summary.bytes))
 }
 
 /// Converts JSON to files, in bounded memory. An inferred schema grows, so that nothing is lost.
 #[pyfunction]
+#[pyo3(signature = (source, target, schema, rejects, options, write, progress=None))]
 pub(crate) fn convert_json(
     source: &Bound<'_, PyAny>,
     target: &Bound<'_, PyAny>,
@@ -57,15 +66,18 @@ pub(crate) fn convert_json(
     rejects: &Bound<'_, PyAny>,
     options: &Bound<'_, PyDict>,
     write: &Bound<'_, PyDict>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Written> {
     let py = source.py();
+    let mut watch = Watch::new(progress);
     let target = given_target(target, write, None)?;
     let opening = Opening::new(schema, rejects, false, options, Arc::default())?;
     let inputs = source::inputs(source)?;
     let Opening { builder, raised: slot, .. } = opening;
     let mut reader = py.detach(|| builder.growing(inputs)).map_err(|error| raised(py, error))?;
     loop {
-        if let Some(summary) = pass(py, &mut reader, &target, &slot)? {
+        if let Some(summary) = pass(py, &mut reader, &target, &slot, &mut watch)? {
+            watch.end(py, reader.progress())?;
             return Ok((summary.rows, summary.bytes));
         }
         py.detach(|| reader.restart()).map_err(|error| raised(py, error))?;
@@ -78,6 +90,7 @@ fn pass(
     reader: &mut GrowingReader,
     target: &Target,
     slot: &Raised,
+    watch: &mut Watch,
 ) -> PyResult<Option<SinkSummary>> {
     let schema = reader.schema();
     let opened = py.detach(|| target.open(&schema, |_| {}));
@@ -95,8 +108,7 @@ fn pass(
             return Err(error);
         }
         match step.map_err(|error| raised(py, error))? {
-            // Handles Ctrl-C between batches.
-            Step::Batch(_) => py.check_signals()?,
+            Step::Batch(_) => watch.turn(py, reader.progress())?,
             Step::Grown => return Ok(None),
             Step::End => break,
         }
@@ -116,6 +128,7 @@ fn given_target(
     format: Option<Format>,
 ) -> PyResult<Target> {
     let py = target.py();
+    let (target, store) = source::unwrapped(target);
     let Ok(path) = target.extract::<PathBuf>() else {
         let found = target.get_type().name()?;
         return Err(PyTypeError::new_err(format!("target: expected a path or URL, found {found}")));
@@ -170,7 +183,7 @@ fn given_target(
         true => target,
         false => target.with_sort(given.sort),
     };
-    Ok(target.with_threads(given.threads).with_fsync(given.fsync))
+    Ok(target.with_threads(given.threads).with_fsync(given.fsync).with_store(store))
 }
 
 /// A format of text with a codec of its own instead of that of the file's name.

@@ -185,3 +185,28 @@ def test_a_record_that_becomes_too_much_is_an_error() -> None:
         arrowsmith.read_json(b"{}\n" + record, schema, batch_bytes_max=1 << 20)
     assert (info.value.kind, info.value.record) == ("limit", 1)
     assert arrowsmith.read_json(record, schema).num_rows == 1
+
+
+def test_rejects_are_a_table() -> None:
+    text = b'{"a":1}\n{"a":"x"}\n{"a":3}\n{"a":[]}\n'
+    table = arrowsmith.read_json(text, "a: int64", on_error="skip")
+    found = table.rejects.to_pylist()
+    places = [(row["record"], row["line"], row["offset"]) for row in found]
+    assert places == [(1, 2, 13), (3, 4, 31)]
+    assert found[0]["kind"] == "wrong-type"
+    assert found[0]["text"] == b'{"a":"x"}'
+    rejects: list[arrowsmith.Reject] = []
+    also = arrowsmith.read_json(text, "a: int64", on_error="skip", rejects=rejects)
+    assert also.rejects.to_pylist() == rejects == found
+    for other in (table[1:], table.select([]), pickle.loads(pickle.dumps(table))):
+        assert other.rejects.to_pylist() == found
+    assert table.rejects.num_rejects == 0
+    assert arrowsmith.read_json(b'{"a":1}').rejects.num_rows == 0
+    with arrowsmith.open_json(text, "a: int64", on_error="null") as reader:
+        assert sum(map(len, reader)) == 4
+        assert [row["kept_as_null"] for row in reader.rejects.to_pylist()] == [True, True]
+
+
+def test_kept_rejects_are_bounded() -> None:
+    table = arrowsmith.read_json(b'{"a":"x"}\n' * 10_100, "a: int64", on_error="skip")
+    assert (table.num_rejects, table.rejects.num_rows) == (10_100, 10_000)

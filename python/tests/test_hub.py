@@ -164,6 +164,10 @@ def test_tokens(hub: Hub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     with pytest.raises(PermissionError) as caught:
         arrowsmith.read_json(url)
     assert "WRONG" not in str(caught.value)
+    given = {"token": TOKEN, "endpoint": hub.endpoint}
+    monkeypatch.setenv("HF_ENDPOINT", "http://localhost:1")
+    assert arrowsmith.read_json(url, storage_options=given).num_rows == 1
+    monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
     hub.faults = [403]
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     with pytest.raises(PermissionError, match="403"):
@@ -197,7 +201,7 @@ def test_any_address_is_within_its_data_set(hub: Hub) -> None:
         rest = "".join(random.choices(pieces, k=random.randrange(9)))
         url = random.choice(["hf://", "hf://datasets/", "hf://datasets/o/n/"]) + rest
         try:
-            address = _hub._address(url)
+            address = _hub._address(url, None)
         except ValueError:
             continue
         found += 1

@@ -13,16 +13,18 @@ import arrowsmith
 from arrowsmith import _lib
 
 JSON, PARQUET = _lib.read_options()
+ALL = {"source", "on_device", "storage_options"}
+"""Arguments of every reader that are no options of the table."""
 TEXT = b'{"a":1}'
 
 
 @pytest.mark.parametrize(
     ("function", "table", "own"),
     [
-        (arrowsmith.read_json, JSON, {"source", "schema", "rejects", "on_device"}),
-        (arrowsmith.open_json, JSON, {"source", "schema", "rejects", "on_device"}),
-        (arrowsmith.read_parquet, PARQUET, {"source", "on_device"}),
-        (arrowsmith.open_parquet, PARQUET, {"source", "on_device"}),
+        (arrowsmith.read_json, JSON, ALL | {"schema", "rejects", "progress"}),
+        (arrowsmith.open_json, JSON, ALL | {"schema", "rejects"}),
+        (arrowsmith.read_parquet, PARQUET, ALL | {"progress"}),
+        (arrowsmith.open_parquet, PARQUET, ALL),
     ],
 )
 def test_every_option_is_an_argument(
@@ -47,7 +49,8 @@ def test_every_option_has_a_type(options: type, table: list[tuple[str, Any, str]
     # The schema is an argument of its own.
     assert set(types) == {name for name, _, _ in table} - {"schema"}
     inferring = set(typing.get_type_hints(arrowsmith.InferOptions))
-    assert set(inspect.signature(arrowsmith.infer_schema).parameters) == inferring | {"source"}
+    arguments = set(inspect.signature(arrowsmith.infer_schema).parameters)
+    assert arguments == inferring | {"source", "storage_options"}
 
 
 def test_defaults_and_none_are_accepted() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 
@@ -207,6 +208,22 @@ def test_what_is_pushed_down_is_explained(scan: arrowsmith.Scan) -> None:
     assert "arrowsmith parquet" in plan
     assert "PROJECT 2/10 COLUMNS" in plan or "2/10" in plan
     assert 'col("i")' in plan
+
+
+def test_scans_are_explained(path: Path, tmp_path: Path) -> None:
+    sorted_path = tmp_path / "sorted.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": range(100)}), sorted_path, row_group_size=10)
+    scan = arrowsmith.scan_parquet(sorted_path).filter("a >= 95").limit(3)
+    for line in ("limit: 3", 'where: "a" >= 95', "row groups: 1 of 10", "by engine cpu"):
+        assert line in scan.explain()
+    text = arrowsmith.scan_json(path).filter("id < 9").select("id").explain()
+    assert text.startswith(f'json: {path!r}\ncolumns: id\nwhere: "id" < 9\n')
+    assert "cpu" in text
+    dataset = arrowsmith.scan_parquet(sorted_path).to_dataset()
+    wanted = (pc.field("a") < 10) & (pc.field("a") * 2 < 5)
+    assert "row groups: 1 of 10" in dataset.explain(filter=wanted)
+    assert dataset.explain(filter=wanted).endswith("(multiply_checked(a, 2) < 5))\n")
+    assert dataset.explain(filter=pc.field("a") < 10).endswith("decided by pyarrow: nothing\n")
 
 
 def test_a_condition_reaches_the_reader(scan: arrowsmith.Scan) -> None:

@@ -19,17 +19,20 @@ from arrowsmith import _convert as _convert
 from arrowsmith import _lib
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
+from arrowsmith._progress import watching
 from arrowsmith._scan import Scan
 from arrowsmith._signature import with_options
-from arrowsmith._sources import opened
+from arrowsmith._sources import opened, stored
 from arrowsmith._types import (
     Appendable,
     ArrowArray,
     ArrowStream,
     FileInfo,
+    Progress,
     Reject,
     SchemaLike,
     Source,
+    StorageOptions,
     Target,
     WriteOptions,
     Written,
@@ -80,6 +83,8 @@ def read_json(
     *,
     rejects: Callable[[Reject], object] | Appendable | None = None,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
     **options: "Unpack[JsonReadOptions]",
 ) -> Table:
     """Read all of ``source``.
@@ -94,6 +99,12 @@ def read_json(
             changed and the reason.
         on_device: leave the batches in GPU memory, for ``Batch.__arrow_c_device_array__``;
             requires ``engine="gpu"``, or ``"auto"`` on a machine with a GPU.
+        storage_options: settings of the store that the source is in, beside the environment's:
+            ``{"aws_region": "eu-central-1", "aws_access_key_id": ...}``, as polars names them;
+            ``{"token": ...}`` of a hub; ``{"headers": {...}}`` or ``{"token": ...}`` of HTTP.
+        progress: whether to show a bar (of tqdm, or a line on a terminal), or a function that is
+            called with the bytes done and the bytes in all, ``None`` if that is not known. The
+            bytes are those of the source as it is stored.
         **options: how the source is read; ``None`` is the default of each:
 
     Raises:
@@ -103,7 +114,9 @@ def read_json(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
-    return _lib.read_json(opened(source), schema, rejects, on_device, options)
+    source = opened(source, storage_options)
+    with watching(progress) as watch:
+        return _lib.read_json(source, schema, rejects, on_device, options, None, watch)
 
 
 @with_options(JsonReadOptions)
@@ -113,6 +126,8 @@ async def read_json_async(
     *,
     rejects: Callable[[Reject], object] | Appendable | None = None,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
     **options: "Unpack[JsonReadOptions]",
 ) -> Table:
     """Read all of ``source`` while the event loop runs.
@@ -122,10 +137,14 @@ async def read_json_async(
     """
     from arrowsmith._async import reading
 
-    return await reading(
-        source,
-        lambda source, cancel: _lib.read_json(source, schema, rejects, on_device, options, cancel),
-    )
+    with watching(progress) as watch:
+        return await reading(
+            source,
+            storage_options,
+            lambda source, cancel: _lib.read_json(
+                source, schema, rejects, on_device, options, cancel, watch
+            ),
+        )
 
 
 @with_options(JsonReadOptions)
@@ -135,6 +154,7 @@ def open_json(
     *,
     rejects: Callable[[Reject], object] | Appendable | None = None,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: "Unpack[JsonReadOptions]",
 ) -> Reader:
     """Read ``source`` batch by batch, in bounded memory.
@@ -143,29 +163,38 @@ def open_json(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_json(opened(source), schema, rejects, on_device, options)
+    return _lib.open_json(opened(source, storage_options), schema, rejects, on_device, options)
 
 
 @with_options(JsonReadOptions)
 def scan_json(
-    source: Source, schema: SchemaLike | None = None, **options: "Unpack[JsonReadOptions]"
+    source: Source,
+    schema: SchemaLike | None = None,
+    *,
+    storage_options: StorageOptions | None = None,
+    **options: "Unpack[JsonReadOptions]",
 ) -> Scan:
     """Return a scan of ``source``: nothing is read before rows are needed.
 
     The arguments and exceptions are those of ``open_json``; file objects are not accepted, because
     a scan may be read several times.
     """
-    return Scan("json", source, schema, options)
+    return Scan("json", source, schema, options, storage_options)
 
 
 @with_options(InferOptions)
-def infer_schema(source: Source, **options: "Unpack[InferOptions]") -> Schema:
+def infer_schema(
+    source: Source,
+    *,
+    storage_options: StorageOptions | None = None,
+    **options: "Unpack[InferOptions]",
+) -> Schema:
     """Infer a schema that matches the first records of ``source``.
 
     ``str`` of it is the text form, which can be edited and stored. The arguments are those of
     ``read_json``. The position of a file object is after the bytes that were read.
     """
-    return _lib.infer_schema(opened(source), options)
+    return _lib.infer_schema(opened(source, storage_options), options)
 
 
 @with_options(ParquetReadOptions)
@@ -173,6 +202,8 @@ def read_parquet(
     source: Source,
     *,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
     **options: "Unpack[ParquetReadOptions]",
 ) -> Table:
     """Read Parquet: all of ``source``, or selected columns and rows.
@@ -190,6 +221,8 @@ def read_parquet(
         on_device: leave the batches, one per row group, in GPU memory, for
             ``Batch.__arrow_c_device_array__``; requires ``engine="gpu"``, or ``"auto"`` on a
             machine with a GPU.
+        storage_options: settings of the store that the source is in, see ``read_json``.
+        progress: see ``read_json``.
         **options: what is read and how; ``None`` is the default of each:
 
     Raises:
@@ -198,7 +231,9 @@ def read_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
-    return _lib.read_parquet(opened(source), on_device, options)
+    source = opened(source, storage_options)
+    with watching(progress) as watch:
+        return _lib.read_parquet(source, on_device, options, None, watch)
 
 
 @with_options(ParquetReadOptions)
@@ -206,6 +241,8 @@ async def read_parquet_async(
     source: Source,
     *,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
     **options: "Unpack[ParquetReadOptions]",
 ) -> Table:
     """Read Parquet while the event loop runs.
@@ -214,9 +251,12 @@ async def read_parquet_async(
     """
     from arrowsmith._async import reading
 
-    return await reading(
-        source, lambda source, cancel: _lib.read_parquet(source, on_device, options, cancel)
-    )
+    with watching(progress) as watch:
+        return await reading(
+            source,
+            storage_options,
+            lambda source, cancel: _lib.read_parquet(source, on_device, options, cancel, watch),
+        )
 
 
 @with_options(ParquetReadOptions)
@@ -224,6 +264,7 @@ def open_parquet(
     source: Source,
     *,
     on_device: bool = False,
+    storage_options: StorageOptions | None = None,
     **options: "Unpack[ParquetReadOptions]",
 ) -> Reader:
     """Read Parquet batch by batch, in bounded memory.
@@ -232,21 +273,31 @@ def open_parquet(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_parquet(opened(source), on_device, options)
+    return _lib.open_parquet(opened(source, storage_options), on_device, options)
 
 
 @with_options(ParquetReadOptions)
-def scan_parquet(source: Source, **options: "Unpack[ParquetReadOptions]") -> Scan:
+def scan_parquet(
+    source: Source,
+    *,
+    storage_options: StorageOptions | None = None,
+    **options: "Unpack[ParquetReadOptions]",
+) -> Scan:
     """Return a scan of ``source``: nothing is read before rows are needed.
 
     The arguments and exceptions are those of ``open_parquet``; file objects are not accepted,
     because a scan may be read several times.
     """
-    return Scan("parquet", source, None, options)
+    return Scan("parquet", source, None, options, storage_options)
 
 
 def write_parquet(
-    data: ArrowStream | ArrowArray, target: Target, **options: "Unpack[WriteOptions]"
+    data: ArrowStream | ArrowArray,
+    target: Target,
+    *,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
+    **options: "Unpack[WriteOptions]",
 ) -> Written:
     """Write Parquet: all of ``data``, batch by batch.
 
@@ -258,6 +309,8 @@ def write_parquet(
             ``Reader`` of this package, of pyarrow, polars, DuckDB, pandas.
         target: a path, or a URL such as ``s3://bucket/table.parquet``; a folder if it ends in
             ``/``, is one, or an option needs one.
+        storage_options: settings of the store that the target is in, see ``read_json``.
+        progress: see ``read_json``; the bytes are those of Arrow.
         **options: how the file is written, see ``WriteOptions``; ``None`` is the default of each.
 
     Raises:
@@ -266,7 +319,10 @@ def write_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: writing failed.
     """
-    return Written(*_lib.write_parquet(data, target, options))
+    target, total = stored(target, storage_options), getattr(data, "nbytes", None)
+    total = total if isinstance(total, int) else None
+    with watching(progress) as watch:
+        return Written(*_lib.write_parquet(data, target, options, watch, total))
 
 
 @with_options(JsonReadOptions)
@@ -277,6 +333,8 @@ def convert_json(
     *,
     rejects: Callable[[Reject], object] | Appendable | None = None,
     write: WriteOptions | None = None,
+    storage_options: StorageOptions | None = None,
+    progress: Progress = False,
     **options: "Unpack[JsonReadOptions]",
 ) -> Written:
     """Convert JSON to files, in bounded memory.
@@ -291,17 +349,23 @@ def convert_json(
         schema: as for ``read_json``.
         rejects: as for ``read_json``.
         write: how the files are written, see ``WriteOptions``.
+        storage_options: settings of the stores of source and target, see ``read_json``.
+        progress: see ``read_json``.
         **options: how the source is read; ``None`` is the default of each:
     """
-    return Written(
-        *_lib.convert_json(opened(source), target, schema, rejects, options, write or {})
-    )
+    target = stored(target, storage_options)
+    source = opened(source, storage_options)
+    given = write or {}
+    with watching(progress) as watch:
+        return Written(*_lib.convert_json(source, target, schema, rejects, options, given, watch))
 
 
-def parquet_metadata(source: Source, *, pages: bool = False) -> FileInfo:
+def parquet_metadata(
+    source: Source, *, pages: bool = False, storage_options: StorageOptions | None = None
+) -> FileInfo:
     """Return the metadata of a Parquet file: row groups, columns, sizes, statistics.
 
     With ``pages`` every page is listed, from its header. No values are decoded.
     """
-    info: FileInfo = json.loads(_lib.parquet_metadata(opened(source), pages))
+    info: FileInfo = json.loads(_lib.parquet_metadata(opened(source, storage_options), pages))
     return info

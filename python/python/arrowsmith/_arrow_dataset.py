@@ -45,6 +45,15 @@ class Dataset(ds.Dataset):  # type: ignore[misc]
             columns = list(columns)
         return ds.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
+    def explain(
+        self,
+        columns: Sequence[str] | Mapping[str, Any] | None = None,
+        filter: Any = None,  # noqa: A002
+    ) -> str:
+        """Return what a scanner of these arguments reads, and what pyarrow has to decide."""
+        scan, rest = pushed(self._scan, self._types, columns, filter)
+        return f"{scan.explain()}decided by pyarrow: {'nothing' if rest is None else rest}\n"
+
     def get_fragments(self, filter: Any = None) -> list["_Fragment"]:  # noqa: A002
         """Return the only part."""
         return [_Fragment(self)]

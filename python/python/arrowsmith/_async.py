@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from arrowsmith._lib import Batch, Cancel, Reader
 from arrowsmith._sources import opened
-from arrowsmith._types import Source
+from arrowsmith._types import Source, StorageOptions
 
 T = TypeVar("T")
 
@@ -28,7 +28,9 @@ async def in_thread(call: Callable[[], T], stop: Callable[[], object]) -> T:
         raise
 
 
-async def reading(source: Source, call: Callable[[Source, Cancel], T]) -> T:
+async def reading(
+    source: Source, storage: StorageOptions | None, call: Callable[[Source, Cancel], T]
+) -> T:
     """Return the result of ``call``, which ends early if the task is cancelled."""
     cancel, files = Cancel(), Files()
 
@@ -37,7 +39,7 @@ async def reading(source: Source, call: Callable[[Source, Cancel], T]) -> T:
         files.stop()
 
     # Opening a file of another file system may take time.
-    return await in_thread(lambda: call(opened(source, files), cancel), stop)
+    return await in_thread(lambda: call(opened(source, storage, files), cancel), stop)
 
 
 async def next_batch(reader: Reader) -> Batch:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of data sets on a Hugging Face hub: ``hf://datasets/OWNER/NAME[@REVISION]/PATH``.
 
-The token and the hub are those of the hub's own tools: ``HF_TOKEN``, or the file that their login
-writes; ``HF_ENDPOINT``. The token is sent to the hub only, not to where it redirects.
+The token and the hub are those of the hub's own tools (``HF_TOKEN``, or the file that their login
+writes; ``HF_ENDPOINT``), or those of ``storage_options``. The token is sent to the hub only, not to
+where it redirects.
 
 Imported when it is needed, as are the modules of HTTP.
 """
@@ -37,10 +38,11 @@ class _AgainError(Exception):
 class HubFile:
     """A binary file that is read by HTTP: in one request from its start, or part by part."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None, endpoint: str | None = None) -> None:
         """Nothing is requested before the file is read."""
         self.name = url
-        self._address = _address(url)
+        self._address = _address(url, endpoint)
+        self._token = token
         self._at = 0
         self._size: int | None = None
         self._version: str | None = None
@@ -70,8 +72,9 @@ class HubFile:
         if size == 0 or self._is_at_end():
             self._close()
             return b""
+        body: Any = self._body
         try:
-            piece: bytes = self._body.read(size)
+            piece: bytes = body.read(size)
         except (HTTPException, OSError) as error:
             piece, lost = b"", str(error)
         else:
@@ -91,7 +94,7 @@ class HubFile:
         request = Request(self._address)
         if start or stop is not None:
             request.add_header("Range", f"bytes={start}-{'' if stop is None else stop - 1}")
-        if token := _token():
+        if token := self._token or _token():
             request.add_header("Authorization", f"Bearer {token}")
         try:
             answer = _OPENER.open(request, timeout=_TIMEOUT)
@@ -126,12 +129,13 @@ class HubFile:
         number, text = errno.EIO, f"{error.code} {error.reason}"
         if error.code in (401, 403):
             number = errno.EACCES
-            text += "; set HF_TOKEN to a token that may read this data set"
+            text += "; set HF_TOKEN, or storage_options={'token': …}, to a token that may read it"
         elif error.code == 404:
             number = errno.ENOENT
         return OSError(number, text, self.name)
 
     def _tried(self, call: Callable[[], T]) -> T:
+        lost = ""
         for again in range(_TRIES):
             try:
                 return call()
@@ -150,8 +154,10 @@ class HubFile:
 class _Redirects(HTTPRedirectHandler):
     """Redirects without the token, where they lead to another server."""
 
-    def redirect_request(self, req: Request, *answer: Any) -> Request | None:
-        following = super().redirect_request(req, *answer)
+    def redirect_request(
+        self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
         if following is not None:
             before, after = urlsplit(req.full_url), urlsplit(following.full_url)
             if (before.scheme, before.netloc) != (after.scheme, after.netloc):
@@ -162,7 +168,7 @@ class _Redirects(HTTPRedirectHandler):
 _OPENER = build_opener(_Redirects)
 
 
-def _address(url: str) -> str:
+def _address(url: str, endpoint: str | None) -> str:
     kind, _, rest = url.removeprefix("hf://").partition("/")
     owner, _, rest = rest.partition("/")
     name, _, path = rest.partition("/")
@@ -175,7 +181,7 @@ def _address(url: str) -> str:
     if {".", ".."} & {owner, name, revision, *path.split("/")}:
         # A server, or what is before it, may take them for folders above, outside of the data set.
         raise ValueError(f"source: {url}: no folders named . or ..; {wanted}")
-    hub = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    hub = endpoint or os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     place = f"datasets/{quote(owner)}/{quote(name)}/resolve/{quote(revision or 'main', safe='')}"
     return f"{hub.rstrip('/')}/{place}/{quote(path)}"
 

@@ -2,7 +2,7 @@
 import builtins
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, final, overload
+from typing import Any, TypeAlias, final, overload
 
 from typing_extensions import Self
 
@@ -22,11 +22,14 @@ __all__ = [
     "File",
     "Reader",
     "Schema",
+    "Stored",
     "Table",
     "__version__",
     "batch_from_ipc",
     "condition",
     "convert_json",
+    "explain_json",
+    "explain_parquet",
     "infer_schema",
     "main",
     "open_json",
@@ -42,6 +45,8 @@ __all__ = [
     "write_parquet",
 ]
 
+_Watch: TypeAlias = Callable[[int, int | None], object]
+
 __version__: str
 
 def main(arguments: Sequence[str]) -> int: ...
@@ -52,6 +57,7 @@ def read_json(
     on_device: bool,
     options: Mapping[str, object],
     cancel: Cancel | None = None,
+    progress: _Watch | None = None,
 ) -> Table: ...
 def open_json(
     source: Source,
@@ -65,8 +71,13 @@ def read_parquet(
     on_device: bool,
     options: Mapping[str, object],
     cancel: Cancel | None = None,
+    progress: _Watch | None = None,
 ) -> Table: ...
 def open_parquet(source: Source, on_device: bool, options: Mapping[str, object]) -> Reader: ...
+def explain_json(
+    source: Source, schema: SchemaLike | None, options: Mapping[str, object]
+) -> str: ...
+def explain_parquet(source: Source, options: Mapping[str, object]) -> str: ...
 def read_options() -> tuple[list[tuple[str, Any, str]], list[tuple[str, Any, str]]]: ...
 def parquet_metadata(source: Source, pages: bool) -> str: ...
 def batch_from_ipc(stream: bytes) -> Batch: ...
@@ -77,10 +88,16 @@ def split_json(
 def split_parquet(
     source: Source, options: Mapping[str, object], size: int | str
 ) -> list[tuple[list[File], dict[str, Any]]]: ...
-def table_from_ipc(stream: bytes, rejects: int, left_out: int) -> Table: ...
+def table_from_ipc(
+    stream: bytes, rejects: int, left_out: int, rejected: bytes | None = None
+) -> Table: ...
 def condition(value: object) -> str: ...
 def write_parquet(
-    data: ArrowStream | ArrowArray, target: Target, options: Mapping[str, object]
+    data: ArrowStream | ArrowArray,
+    target: Target,
+    options: Mapping[str, object],
+    progress: _Watch | None = None,
+    bytes_total: int | None = None,
 ) -> tuple[int, int]: ...
 def convert_json(
     source: Source,
@@ -89,6 +106,7 @@ def convert_json(
     rejects: Callable[[Reject], object] | Appendable | None,
     options: Mapping[str, object],
     write: Mapping[str, object],
+    progress: _Watch | None = None,
 ) -> tuple[int, int]: ...
 def infer_schema(source: Source, options: Mapping[str, object]) -> Schema: ...
 
@@ -105,6 +123,12 @@ class File:
     @property
     def partitions(self) -> list[tuple[str, str | None]]: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Stored:
+    def __new__(
+        cls, place: object, settings: list[tuple[str, str]], headers: list[tuple[str, str]]
+    ) -> Self: ...
 
 @final
 class Schema:
@@ -144,6 +168,10 @@ class Table:
     @property
     def num_rejects(self) -> int: ...
     @property
+    def rejects(self) -> Self: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
     def num_left_out(self) -> int: ...
     @property
     def schema(self) -> Schema: ...
@@ -176,6 +204,12 @@ class Reader:
     def num_rows(self) -> int: ...
     @property
     def num_rejects(self) -> int: ...
+    @property
+    def rejects(self) -> Table: ...
+    @property
+    def bytes_read(self) -> int: ...
+    @property
+    def bytes_total(self) -> int | None: ...
     @property
     def num_left_out(self) -> int: ...
     @property

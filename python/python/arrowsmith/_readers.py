@@ -8,7 +8,7 @@ from arrowsmith import scan_json, scan_parquet
 from arrowsmith._options import JsonReadOptions, ParquetReadOptions
 from arrowsmith._scan import SPLIT_BYTES, Scan
 from arrowsmith._signature import with_options
-from arrowsmith._types import SchemaLike, Source
+from arrowsmith._types import SchemaLike, Source, StorageOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,6 +23,7 @@ class ReadJson(Protocol):
         schema: SchemaLike | None = None,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        storage_options: StorageOptions | None = None,
         **options: "Unpack[JsonReadOptions]",
     ) -> Any:
         """Read JSON."""
@@ -36,6 +37,7 @@ class ReadParquet(Protocol):
         source: Source,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        storage_options: StorageOptions | None = None,
         **options: "Unpack[ParquetReadOptions]",
     ) -> Any:
         """Read Parquet."""
@@ -50,6 +52,7 @@ def readers(frame: Callable[[Scan, int | str], Any]) -> tuple[ReadJson, ReadParq
         schema: SchemaLike | None = None,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        storage_options: StorageOptions | None = None,
         **options: "Unpack[JsonReadOptions]",
     ) -> Any:
         """Return the rows of ``source``, read in parts.
@@ -60,15 +63,19 @@ def readers(frame: Callable[[Scan, int | str], Any]) -> tuple[ReadJson, ReadParq
             source: paths, patterns, folders or URLs; see ``read_json``.
             schema: inferred if ``None``.
             split_bytes: the approximate size of a part.
+            storage_options: settings of the store; each part has them.
             **options: how the source is read; ``None`` is the default of each:
         """
-        return frame(scan_json(source, schema, **options), split_bytes)
+        return frame(
+            scan_json(source, schema, storage_options=storage_options, **options), split_bytes
+        )
 
     @with_options(ParquetReadOptions)
     def read_parquet(
         source: Source,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        storage_options: StorageOptions | None = None,
         **options: "Unpack[ParquetReadOptions]",
     ) -> Any:
         """Return the rows of ``source``, read in parts.
@@ -78,8 +85,9 @@ def readers(frame: Callable[[Scan, int | str], Any]) -> tuple[ReadJson, ReadParq
         Args:
             source: paths, patterns, folders or URLs; see ``read_parquet``.
             split_bytes: the approximate size of a part.
+            storage_options: settings of the store; each part has them.
             **options: what is read and how; ``None`` is the default of each:
         """
-        return frame(scan_parquet(source, **options), split_bytes)
+        return frame(scan_parquet(source, storage_options=storage_options, **options), split_bytes)
 
     return read_json, read_parquet

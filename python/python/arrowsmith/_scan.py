@@ -5,13 +5,14 @@ Nothing is read before rows or their schema are needed.
 """
 
 import os
-from collections.abc import AsyncIterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from arrowsmith import _lib
 from arrowsmith._lib import Reader, Schema, Table
-from arrowsmith._sources import opened
-from arrowsmith._types import SchemaLike, Source
+from arrowsmith._progress import watching
+from arrowsmith._sources import located, opened
+from arrowsmith._types import Progress, SchemaLike, Source, StorageOptions
 from arrowsmith.errors import ConfigError
 
 SPLIT_BYTES = "64MiB"
@@ -25,7 +26,7 @@ class Scan:
     make the first one.
     """
 
-    __slots__ = ("_format", "_given", "_options", "_schema", "_source")
+    __slots__ = ("_format", "_given", "_options", "_schema", "_source", "_storage")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Scan:
         source: Source,
         schema: SchemaLike | None,
         options: Mapping[str, object],
+        storage: StorageOptions | None = None,
     ) -> None:
         """For ``scan_json`` and ``scan_parquet``."""
         for part in source if isinstance(source, (list, tuple)) else [source]:
@@ -41,6 +43,7 @@ class Scan:
                 raise TypeError("source: a scan may be read several times: pass a path or bytes")
         self._format = format
         self._source = source
+        self._storage = storage
         self._given = schema
         self._options = {name: value for name, value in options.items() if value is not None}
         self._schema: Schema | None = None
@@ -95,12 +98,33 @@ class Scan:
     def open(self) -> Reader:
         """Read batch by batch, in bounded memory."""
         if self._format == "json":
-            return _lib.open_json(opened(self._source), self._given, None, False, self._options)
-        return _lib.open_parquet(opened(self._source), False, self._options)
+            return _lib.open_json(
+                opened(self._source, self._storage), self._given, None, False, self._options
+            )
+        return _lib.open_parquet(opened(self._source, self._storage), False, self._options)
 
-    def collect(self) -> Table:
+    def explain(self) -> str:
+        """Return what is read and by which engine; the first file is opened, nothing is decoded.
+
+        Row groups of Parquet are those that its metadata does not rule out.
+        """
+        given = {name: self._options.get(name) for name in ("columns", "filter", "skip", "limit")}
+        lines = [f"{self._format}: {self._shown()}"]
+        for name, value in given.items():
+            if value is not None and (name != "filter" or self._format == "json"):
+                text = ", ".join(value) if isinstance(value, (list, tuple)) else str(value)
+                lines.append(f"{'where' if name == 'filter' else name}: {text}")
+        source = opened(self._source, self._storage)
+        if self._format == "json":
+            found = _lib.explain_json(source, self._given, self._options)
+        else:
+            found = _lib.explain_parquet(source, self._options)
+        return "\n".join([*lines, found])
+
+    def collect(self, *, progress: Progress = False) -> Table:
         """Read all rows. An inferred schema grows, so that nothing is lost."""
-        return self._collect(None)
+        with watching(progress) as watch:
+            return self._collect(None, watch)
 
     async def collect_async(self) -> Table:
         """Read all rows while the event loop runs. Cancelling the task stops the work."""
@@ -119,7 +143,7 @@ class Scan:
         ``late_keys="ignore"``. Each is read by one thread, unless ``threads`` is given.
         """
         split = _lib.split_json if self._format == "json" else _lib.split_parquet
-        parts = split(self._source, self._options, size)
+        parts = split(located(self._source, self._storage), self._options, size)
         options, given = {"threads": 1, **self._options}, self._given
         names = [name for name, _ in parts[0][0][0].partitions] if parts else []
         if names or self._format == "json":
@@ -134,7 +158,7 @@ class Scan:
                 if self._given is None:
                     options.update(self._late_keys())
         return [
-            Scan(self._format, cast(Source, files), given, {**options, **part})
+            Scan(self._format, cast(Source, files), given, {**options, **part}, self._storage)
             for files, part in parts
         ]
 
@@ -194,20 +218,23 @@ class Scan:
 
     def __repr__(self) -> str:
         """Return the source and what is read of it."""
-        shown = "<bytes>" if isinstance(self._source, bytes) else repr(self._source)
         options = "".join(f", {name}={value!r}" for name, value in self._options.items())
-        return f"<arrowsmith.Scan {self._format} {shown}{options}>"
+        return f"<arrowsmith.Scan {self._format} {self._shown()}{options}>"
 
-    def _collect(self, cancel: _lib.Cancel | None) -> Table:
+    def _shown(self) -> str:
+        return "<bytes>" if isinstance(self._source, bytes) else repr(self._source)
+
+    def _collect(
+        self, cancel: _lib.Cancel | None, watch: Callable[[int, int | None], object] | None = None
+    ) -> Table:
+        source, options = opened(self._source, self._storage), self._options
         if self._format == "json":
-            return _lib.read_json(
-                opened(self._source), self._given, None, False, self._options, cancel
-            )
-        return _lib.read_parquet(opened(self._source), False, self._options, cancel)
+            return _lib.read_json(source, self._given, None, False, options, cancel, watch)
+        return _lib.read_parquet(source, False, options, cancel, watch)
 
     def _with(self, **options: object) -> "Scan":
         options = {**self._options, **options}
-        return Scan(self._format, self._source, self._given, options)
+        return Scan(self._format, self._source, self._given, options, self._storage)
 
     def _late_keys(self) -> dict[str, object]:
         """Return how parts, which are given the inferred schema, handle keys that it lacks."""

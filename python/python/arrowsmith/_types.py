@@ -204,12 +204,16 @@ class Appendable(Protocol):
         ...
 
 
+Progress: TypeAlias = bool | Callable[[int, int | None], object]
+"""Whether progress is shown, or what is called with the bytes done and the bytes in all."""
 Buffer: TypeAlias = bytes | bytearray | memoryview | mmap
 OneSource: TypeAlias = (
     str | os.PathLike[str] | Buffer | BinaryFile | UnopenedFile | AsyncIterable[bytes]
 )
 Source: TypeAlias = OneSource | Sequence[OneSource]
 Target: TypeAlias = str | os.PathLike[str]
+StorageOptions: TypeAlias = Mapping[str, str | float | Mapping[str, str] | None]
+"""Settings of a store: ``{"aws_region": "eu-central-1"}``; of HTTP also ``headers``."""
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 TypesLike: TypeAlias = SchemaLike | Mapping[str, str | ArrowSchema]
 """Types by path, as text or Arrow types: ``{"id": "utf8", "user.born": pa.date32()}``."""
