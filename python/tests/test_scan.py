@@ -8,6 +8,7 @@ import math
 import random
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -17,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import arrowsmith
+from arrowsmith import _lib
 from arrowsmith._polars import translate
 from conftest import ROWS
 
@@ -291,6 +293,38 @@ def test_json_is_scanned(path: Path, lines: bytes) -> None:
     assert arrowsmith.scan_json(path).limit(10).collect().num_rows == 10
     total = arrowsmith.scan_json(path).to_duckdb().aggregate("sum(id)").fetchall()[0]
     assert total == (ROWS * (ROWS - 1) // 2,)
+
+
+def test_a_query_infers_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And reads what is there, whatever the schema lacks."""
+    schemas = []
+    before = _lib.open_json
+
+    def spy(source: Any, schema: Any, *rest: Any) -> arrowsmith.Reader:
+        schemas.append(schema)
+        return before(source, schema, *rest)
+
+    monkeypatch.setattr(_lib, "open_json", spy)
+    late = path.read_bytes() + b'{"id":-1,"new":1}'
+    for source in (path, str(path), late):
+        schemas.clear()
+        lazy = arrowsmith.scan_json(source).to_polars()
+        found = lazy.filter(pl.col("user").struct.field("age") < 1).select(pl.col("id").max())
+        assert found.collect().item() == 19_980
+        assert [schema is None for schema in schemas] == [True, False]
+        dataset = arrowsmith.scan_json(source).to_dataset()
+        rows = dataset.to_table(columns=["id"]).num_rows
+        assert rows == ROWS + (source is late)
+    with pytest.raises((arrowsmith.DataError, pl.exceptions.ComputeError), match="unknown-key"):
+        arrowsmith.scan_json(late).to_polars().collect()
+    for scan in (
+        arrowsmith.scan_json([path, path]),
+        arrowsmith.scan_json(path.parent),
+        arrowsmith.scan_json(path, record_column="r"),
+        arrowsmith.scan_json(path, "id: int64"),
+        arrowsmith.scan_json(path).filter("ok = true"),
+    ):
+        assert not scan._is_inferred()
 
 
 def test_nothing_is_read_before_it_is_needed(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def pushed(
     condition: Any,
 ) -> tuple["Scan", Any]:
     """Return the scan that reads no more than is needed, and what pyarrow has to decide."""
-    wanted = set(types.names)
+    whole, wanted = scan, set(types.names)
     if isinstance(columns, Mapping):
         used = [_arrow_expression.columns(column, types) for column in columns.values()]
         wanted = set().union(*used)
@@ -93,7 +93,7 @@ def pushed(
             wanted |= _arrow_expression.columns(condition, types)
     names = [name for name in types.names if name in wanted]
     if 0 < len(names) < len(types.names) and all(map(is_plain, names)):
-        scan = scan.select(names)
+        scan = scan._narrowed(names, whole)
     return scan, condition
 
 

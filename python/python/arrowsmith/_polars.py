@@ -48,7 +48,7 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
             condition = translate(predicate, schema())
             wanted = wanted if condition is None else wanted.filter(condition)
         if columns and all(map(is_plain, columns)):
-            wanted = wanted.select(columns)
+            wanted = wanted._narrowed(columns, scan)
         if rows is not None:
             wanted = wanted.limit(rows)
         if batch_rows is not None and "batch_rows" not in wanted._options:

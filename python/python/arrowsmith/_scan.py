@@ -15,6 +15,12 @@ from arrowsmith._sources import located, opened
 from arrowsmith._types import Progress, SchemaLike, Source, StorageOptions
 from arrowsmith.errors import ConfigError
 
+_CHANGED = {
+    *("columns", "filter", "flatten", "partitions", "rescued_column"),
+    *("file_column", "offset_column", "record_column"),
+}
+"""Options with which the columns are not those of the records."""
+
 SPLIT_BYTES = "64MiB"
 """The size of a part, unless another one is given."""
 
@@ -235,6 +241,28 @@ class Scan:
     def _with(self, **options: object) -> "Scan":
         options = {**self._options, **options}
         return Scan(self._format, self._source, self._given, options, self._storage)
+
+    def _narrowed(self, names: Sequence[str], of: "Scan") -> "Scan":
+        """Return ``select`` of these columns, with the schema of the scan ``of``, if it is known.
+
+        A schema that was inferred for a query is not inferred again for its rows: keys that it
+        lacks are not those of the columns.
+        """
+        scan = self.select(names)
+        if of._schema is None or not of._is_inferred():
+            return scan
+        return Scan(scan._format, scan._source, of._schema, scan._options, scan._storage)
+
+    def _is_inferred(self) -> bool:
+        """Whether the schema is that of the records: all of them, without what is added."""
+        if self._format != "json" or self._given is not None or _CHANGED & self._options.keys():
+            return False
+        if isinstance(self._source, bytes):
+            return True
+        # One file, which has no partition columns.
+        is_path = isinstance(self._source, (str, os.PathLike))
+        name = os.fspath(cast("str | os.PathLike[str]", self._source)) if is_path else ""
+        return not set(name) & set("*?[") and os.path.isfile(name)
 
     def _late_keys(self) -> dict[str, object]:
         """Return how parts, which are given the inferred schema, handle keys that it lacks."""
