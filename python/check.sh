@@ -18,5 +18,6 @@ bin=$venv/bin
 "$bin/ruff" check --quiet
 "$bin/ruff" format --check --quiet
 "$bin/mypy"
+"$bin/basedpyright" --pythonpath "$bin/python" | { grep -v '^0 errors' || true; }
 "$bin/python" -m mypy.stubtest --concise arrowsmith._lib
 "$bin/python" -m pytest "$@"

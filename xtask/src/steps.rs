@@ -383,7 +383,10 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
         let library = scope.built("lib_lib.so");
         checks.push(Check {
             name: "Python".to_owned(),
-            inputs: Some(inputs(&["python", "docs/guide", "testdata", &library], &[])),
+            inputs: Some(inputs(
+                &["python", "docs/guide", "docs/tutorial.ipynb", "testdata", &library],
+                &[],
+            )),
             commands: vec![
                 Command::new(&["python/setup.sh", &library]),
                 Command::new(&["python/check.sh"]),
