@@ -22,6 +22,9 @@ pub(super) struct Action {
     pub(super) add: Option<Add>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remove: Option<Remove>,
+    /// A file with more actions of a checkpoint.
+    #[serde(skip_serializing)]
+    pub(super) sidecar: Option<IgnoredAny>,
 }
 
 /// What a reader and a writer of the table must know.
@@ -77,6 +80,9 @@ pub(super) struct Add {
     /// Rows of the file that have been deleted.
     #[serde(skip_serializing)]
     pub(super) deletion_vector: Option<IgnoredAny>,
+    /// The commit that it was read from.
+    #[serde(skip)]
+    pub(super) commit: u64,
 }
 
 /// A file that is no longer part of it.

@@ -30,6 +30,8 @@ const WANTED: &[(&str, &[&str])] = &[
         "metaData",
         &["id", "format", "schemaString", "partitionColumns", "configuration", "createdTime"],
     ),
+    // The rest of the files is elsewhere then.
+    ("sidecar", &["path"]),
     ("protocol", &["minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"]),
 ];
 

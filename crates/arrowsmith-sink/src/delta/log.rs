@@ -260,6 +260,8 @@ struct Replay {
     protocol: Option<Protocol>,
     metadata: Option<Metadata>,
     files: BTreeMap<String, Add>,
+    /// The commit that is read.
+    commit: u64,
     /// About the memory of the files.
     kept_bytes: u64,
 }
@@ -285,8 +287,17 @@ impl Replay {
         let action: Action = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         self.protocol = action.protocol.or_else(|| self.protocol.take());
         self.metadata = action.meta_data.or_else(|| self.metadata.take());
-        let removed = action.remove.and_then(|remove| self.files.remove(&remove.path));
-        let replaced = action.add.and_then(|add| {
+        if action.sidecar.is_some() {
+            return Err("a checkpoint with sidecars, which is not supported".to_owned());
+        }
+        // A commit that deletes rows of a file adds it again and removes what it was before, in
+        // either order.
+        let is_before = |add: &Add| add.commit != self.commit;
+        let removed =
+            action.remove.filter(|remove| self.files.get(&remove.path).is_some_and(is_before));
+        let removed = removed.and_then(|remove| self.files.remove(&remove.path));
+        let replaced = action.add.and_then(|mut add| {
+            add.commit = self.commit;
             self.kept_bytes += kept_bytes(&add);
             self.files.insert(add.path.clone(), add)
         });
@@ -306,6 +317,7 @@ impl Replay {
 /// Replays a commit.
 fn commit(place: &dyn Place, table: &str, version: u64, replay: &mut Replay) -> Result<()> {
     let name = commit_name(version);
+    replay.commit = version;
     let bytes = place.read(&name, COMMIT_BYTES_MAX)?;
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     for line in lines {

@@ -287,6 +287,7 @@ impl Commit {
                 data_change: true,
                 stats: Some(file.statistics.clone()),
                 deletion_vector: None,
+                commit: 0,
             };
             actions.push(Action { add: Some(add), ..Action::default() });
         }

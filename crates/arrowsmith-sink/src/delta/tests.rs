@@ -421,6 +421,44 @@ fn what_is_not_known_is_refused() {
     }
 }
 
+/// A commit that deletes rows of a file: its actions are in any order.
+#[test]
+fn a_file_with_deleted_rows_is_not_lost() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("t");
+    write(&path, &batch(0, 1), &[]).unwrap();
+    let mut add = lines(&path, 0).pop().unwrap();
+    let remove = serde_json::json!({"remove": {"path": add["add"]["path"]}});
+    add["add"]["deletionVector"] = serde_json::json!({"storageType": "u"});
+    let next = path.join(LOG).join(names::commit_name(1));
+    for text in [format!("{add}\n{remove}\n"), format!("{remove}\n{add}\n")] {
+        fs::write(&next, text).unwrap();
+        let error = load(&path).files().unwrap_err().to_string();
+        assert!(error.contains("deleted rows"), "{error}");
+    }
+    fs::write(&next, format!("{remove}\n")).unwrap();
+    assert_eq!(load(&path).files().unwrap(), []);
+}
+
+/// Its other files would not be seen.
+#[test]
+fn a_checkpoint_with_sidecars_is_refused() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("t");
+    write(&path, &batch(0, 1), &[]).unwrap();
+    let named = StringArray::from(vec!["x.parquet"]);
+    let field = arrow_schema::Field::new("path", DataType::Utf8, true);
+    let sidecar = StructArray::new(vec![field].into(), vec![Arc::new(named)], None);
+    let actions = RecordBatch::try_from_iter([("sidecar", Arc::new(sidecar) as ArrayRef)]).unwrap();
+    let file = path.join(LOG).join(format!("{:020}.checkpoint.parquet", 0));
+    let mut writer =
+        ArrowWriter::try_new(fs::File::create(file).unwrap(), actions.schema(), None).unwrap();
+    writer.write(&actions).unwrap();
+    writer.close().unwrap();
+    let error = Table::load(place(&path), "t").err().unwrap().to_string();
+    assert!(error.contains("sidecars"), "{error}");
+}
+
 /// A checkpoint of a few KiB that has a long path again and again.
 #[test]
 fn a_checkpoint_takes_bounded_memory() {
