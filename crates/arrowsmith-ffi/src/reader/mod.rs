@@ -1,231 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A reader as an opaque pointer: opened from sources and options, read batch by batch, closed.
+//! A reader as an opaque pointer, the functions of the C ABI: opened from sources and options, read
+//! batch by batch, closed.
 
-use std::collections::VecDeque;
+mod exported;
+mod open;
+
 use std::ffi::{CStr, c_char};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrowsmith::json::{self, JsonReader, Turn};
-use arrowsmith::parquet::{self, EXTENSIONS, ParquetReader, describe, open_file};
-use arrowsmith::{DataFile, Error, Input, Limits, Progress, Reject, Result};
+use arrow_schema::{Schema, SchemaRef};
+use arrowsmith::json::{self, Turn};
+use arrowsmith::parquet::{describe, open_file};
+use arrowsmith::{Error, Limits, Result};
 
-use crate::bytes::{Given, Source, take};
-use crate::error::{ErrorInfo, guarded, unwound};
+use self::exported::Stream;
+pub use self::open::Reader;
+use self::open::{Batches, lock};
+use crate::bytes::{Source, take};
+use crate::error::{ErrorInfo, guarded};
 use crate::export;
-use crate::options::{self, Own};
-use crate::stream::{Valve, Valves};
+use crate::options;
+use crate::stream::Valve;
 
 /// The sources are JSON.
 pub const FORMAT_JSON: i64 = 0;
 /// The sources are Parquet.
 pub const FORMAT_PARQUET: i64 = 1;
-
-/// Maximum number of rejects that are kept; the oldest are dropped, unless all are wanted.
-const REJECTS_MAX: usize = 1 << 16;
-
-/// Number of rejects, and bytes of their texts, that the caller has to take before it goes on.
-const PAUSE_REJECTS: usize = 1 << 12;
-const PAUSE_BYTES: usize = 4 << 20;
-
-/// Readers that were not closed.
-static LIVE_READERS: AtomicU64 = AtomicU64::new(0);
-
-/// Counts a reader while it lives.
-struct Live;
-
-impl Live {
-    fn new() -> Self {
-        LIVE_READERS.fetch_add(1, Ordering::SeqCst);
-        Self
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        LIVE_READERS.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Rejects that wait.
-#[derive(Default)]
-struct Waiting {
-    rejects: VecDeque<Reject>,
-    bytes: usize,
-}
-
-impl Waiting {
-    fn push(&mut self, reject: Reject, all: bool) {
-        if self.rejects.len() == REJECTS_MAX && !all {
-            self.pop();
-        }
-        self.bytes += reject.record.len();
-        self.rejects.push_back(reject);
-    }
-
-    fn pop(&mut self) -> Option<Reject> {
-        let reject = self.rejects.pop_front()?;
-        self.bytes -= reject.record.len();
-        Some(reject)
-    }
-
-    fn are_many(&self) -> bool {
-        self.rejects.len() >= PAUSE_REJECTS || self.bytes >= PAUSE_BYTES
-    }
-}
-
-enum Batches {
-    Json {
-        /// Dropped before the reader, since a thread of it may wait for a stream.
-        _streams: Valves,
-        reader: Box<JsonReader>,
-    },
-    Parquet(Box<ParquetReader>),
-    /// Exported as a stream.
-    Taken,
-}
-
-impl Batches {
-    fn next(&mut self) -> Result<Option<RecordBatch>> {
-        match self.turn(&|| false)? {
-            Turn::Batch(batch) => Ok(Some(batch)),
-            Turn::Paused | Turn::End => Ok(None),
-        }
-    }
-
-    fn turn(&mut self, pause: &dyn Fn() -> bool) -> Result<Turn> {
-        match self {
-            Self::Json { reader, .. } => reader.turn(pause),
-            Self::Parquet(reader) => Ok(reader.next_batch()?.map_or(Turn::End, Turn::Batch)),
-            Self::Taken => Err(Error::Config("the reader was exported as a stream".to_owned())),
-        }
-    }
-}
-
-/// Reads sources as batches. Calls may come from any thread; those that return batches wait for one
-/// another.
-pub struct Reader {
-    batches: Mutex<Batches>,
-    schema: SchemaRef,
-    progress: Arc<Progress>,
-    cancel: Arc<AtomicBool>,
-    rejects: Arc<Mutex<Waiting>>,
-    /// Whether none of them may be dropped.
-    all_rejects: bool,
-    streams: Vec<Valve>,
-    _live: Live,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn json(given: Vec<Given>, schema: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
-    let cancel = Arc::<AtomicBool>::default();
-    let (mut options, Own { rejects: keep, count_before, refuse_lone_cr }) =
-        options::json(options)?;
-    if schema.is_some() {
-        options.schema = schema;
-    }
-    let rejects = Arc::<Mutex<Waiting>>::default();
-    let lines = keep == options::Rejects::Lines;
-    let all_rejects = lines || keep == options::Rejects::All;
-    let mut builder = json::ReaderBuilder::new()
-        .options(options)
-        .count_before(count_before)
-        .refuse_lone_cr(refuse_lone_cr)
-        .reject_lines(lines)
-        .cancel(Arc::clone(&cancel));
-    if keep != options::Rejects::None {
-        let kept = Arc::clone(&rejects);
-        builder = builder.on_reject(move |reject| lock(&kept).push(reject, all_rejects));
-    }
-    let (inputs, streams) = inputs(given)?;
-    let reader = builder.open(inputs)?;
-    Ok(Reader {
-        schema: reader.schema(),
-        progress: Arc::clone(reader.progress()),
-        batches: Mutex::new(Batches::Json {
-            _streams: Valves(streams.clone()),
-            reader: Box::new(reader),
-        }),
-        cancel,
-        rejects,
-        all_rejects,
-        streams,
-        _live: Live::new(),
-    })
-}
-
-fn parquet(given: Vec<Given>, partitions: Option<SchemaRef>, options: &[u8]) -> Result<Reader> {
-    let cancel = Arc::<AtomicBool>::default();
-    let mut options = options::parquet(options)?;
-    if partitions.is_some() {
-        options.partitions = partitions;
-    }
-    let builder = parquet::ReaderBuilder::new().options(options).cancel(Arc::clone(&cancel));
-    let reader = builder.open(files(given)?)?;
-    Ok(Reader {
-        schema: reader.schema(),
-        progress: Arc::clone(reader.progress()),
-        batches: Mutex::new(Batches::Parquet(Box::new(reader))),
-        cancel,
-        rejects: Arc::default(),
-        all_rejects: false,
-        streams: Vec::new(),
-        _live: Live::new(),
-    })
-}
-
-/// The files of JSON, and the valves of those that are streams.
-fn inputs(given: Vec<Given>) -> Result<(Vec<DataFile>, Vec<Valve>)> {
-    let mut inputs = Vec::with_capacity(given.len());
-    let mut streams = Vec::new();
-    for one in given {
-        match one {
-            Given::Stream(outlet) => {
-                streams.push(outlet.valve());
-                inputs.push(Input::reader(outlet).into());
-            }
-            other => expand(other, json::EXTENSIONS, &mut inputs)?,
-        }
-    }
-    Ok((inputs, streams))
-}
-
-/// The files of Parquet.
-fn files(given: Vec<Given>) -> Result<Vec<DataFile>> {
-    let mut files = Vec::with_capacity(given.len());
-    for one in given {
-        expand(one, EXTENSIONS, &mut files)?;
-    }
-    Ok(files)
-}
-
-fn expand(given: Given, extensions: &[&str], files: &mut Vec<DataFile>) -> Result<()> {
-    match given {
-        // An existing folder is never a pattern.
-        Given::Path(path) if path.is_dir() => {
-            files.extend(arrowsmith::expand_dataset(path, extensions)?);
-        }
-        Given::Path(path) => files.push(Input::Path(path).into()),
-        Given::Pattern(pattern) => {
-            files.extend(arrowsmith::expand_dataset(pattern, extensions)?);
-        }
-        Given::Input(input) => files.push(input.into()),
-        Given::Stream(_) => {
-            let message = "a Parquet file is read from its end, which a stream does not have";
-            return Err(Error::Config(message.to_owned()));
-        }
-    }
-    Ok(())
-}
 
 /// # Safety
 /// `data` is null or points to `bytes` readable bytes, for as long as the result is used.
@@ -285,8 +89,8 @@ pub unsafe extern "C" fn arrowsmith_open(
             (take(sources, count)?, imported(schema)?, lent(options, options_bytes))
         };
         let reader = match format {
-            FORMAT_JSON => json(given, schema, options)?,
-            FORMAT_PARQUET => parquet(given, schema, options)?,
+            FORMAT_JSON => open::json(given, schema, options)?,
+            FORMAT_PARQUET => open::parquet(given, schema, options)?,
             other => return Err(Error::Config(format!("there is no format {other}"))),
         };
         Ok(Box::into_raw(Box::new(reader)))
@@ -315,7 +119,7 @@ pub unsafe extern "C" fn arrowsmith_infer_schema(
             (take(sources, count)?, lent(options, options_bytes))
         };
         let (options, _) = options::json(options)?;
-        let found = json::infer_schema(inputs(given)?.0, &options)?;
+        let found = json::infer_schema(open::inputs(given)?.0, &options)?;
         // SAFETY: `out` is valid for writing, by contract.
         unsafe { out.write(export::schema(&found.schema)?) };
         Ok(0)
@@ -340,7 +144,7 @@ pub unsafe extern "C" fn arrowsmith_parquet_metadata(
 ) -> *mut u8 {
     let work = || {
         // SAFETY: `source` points to one valid source, by contract.
-        let mut files = files(unsafe { take(source, 1)? })?;
+        let mut files = open::files(unsafe { take(source, 1)? })?;
         let (Some(file), true) = (files.pop(), files.is_empty()) else {
             return Err(Error::Config("the metadata is that of one file".to_owned()));
         };
@@ -512,69 +316,6 @@ pub unsafe extern "C" fn arrowsmith_reader_stream(
     }
 }
 
-/// The batches of a reader for a C stream. Its consumer calls and drops it through C functions,
-/// from which no panic may escape: so panics are caught here.
-struct Stream<B> {
-    schema: SchemaRef,
-    /// `None` after a panic: its state may be inconsistent.
-    batches: Option<B>,
-}
-
-impl<B> Stream<B> {
-    fn new(schema: SchemaRef, batches: B) -> Self {
-        Self { schema, batches: Some(batches) }
-    }
-
-    /// Drops the reader.
-    fn end(&mut self) {
-        if let Some(batches) = self.batches.take() {
-            // Its error was reported already, and this one cannot be.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(batches)));
-        }
-    }
-}
-
-impl<B> Drop for Stream<B> {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-/// A source of batches.
-trait Gives: Send {
-    fn give(&mut self) -> Result<Option<RecordBatch>>;
-}
-
-impl Gives for Batches {
-    fn give(&mut self) -> Result<Option<RecordBatch>> {
-        self.next()
-    }
-}
-
-impl<B: Gives> Iterator for Stream<B> {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batches = self.batches.as_mut()?;
-        match catch_unwind(AssertUnwindSafe(|| batches.give())) {
-            Ok(batch) => batch.map_err(export::stream_error).transpose(),
-            Err(panic) => {
-                self.end();
-                Some(Err(match unwound(panic) {
-                    Ok(error) => export::stream_error(error),
-                    Err(fault) => ArrowError::ExternalError(fault.into()),
-                }))
-            }
-        }
-    }
-}
-
-impl<B: Gives> RecordBatchReader for Stream<B> {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-}
-
 /// Releases an array of the C Data Interface, for callers that cannot call its `release`. Null and
 /// a released array are ignored.
 ///
@@ -598,7 +339,7 @@ pub unsafe extern "C" fn arrowsmith_array_release(array: *mut FFI_ArrowArray) {
 /// Number of readers that were opened and not closed.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_live_readers() -> u64 {
-    LIVE_READERS.load(Ordering::SeqCst)
+    open::live()
 }
 
 /// Bytes of Arrow memory in use: by readers, and by batches that were not released.
@@ -611,55 +352,4 @@ pub extern "C" fn arrowsmith_live_bytes() -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn arrowsmith_release_memory() {
     arrowsmith::release_memory();
-}
-
-#[cfg(test)]
-mod tests {
-    use arrow_array::ffi_stream::ArrowArrayStreamReader;
-
-    use super::*;
-
-    /// Panics when it is read, and again when it is dropped.
-    struct Broken;
-
-    impl Gives for Broken {
-        fn give(&mut self) -> Result<Option<RecordBatch>> {
-            panic!("on purpose");
-        }
-    }
-
-    impl Drop for Broken {
-        fn drop(&mut self) {
-            panic!("and again");
-        }
-    }
-
-    /// Requests more memory than allowed, outside of the guard.
-    struct Refusing;
-
-    impl Gives for Refusing {
-        fn give(&mut self) -> Result<Option<RecordBatch>> {
-            arrowsmith::Refused::by_system(1 << 60).unwind()
-        }
-    }
-
-    #[test]
-    fn memory_that_is_refused_is_no_fault() {
-        let mut stream = Stream::new(Arc::new(Schema::empty()), Refusing);
-        let error = stream.next().unwrap().unwrap_err().to_string();
-        assert!(error.contains("the system has no 1152921504606846976 bytes"), "{error}");
-        assert!(!error.contains("please report"), "{error}");
-        assert!(stream.next().is_none());
-    }
-
-    #[test]
-    fn no_panic_leaves_a_stream() {
-        let schema = Arc::new(Schema::empty());
-        let stream = FFI_ArrowArrayStream::new(Box::new(Stream::new(Arc::clone(&schema), Broken)));
-        let mut reader = ArrowArrayStreamReader::try_new(stream).unwrap();
-        let error = reader.next().unwrap().unwrap_err().to_string();
-        assert!(error.contains("on purpose"), "{error}");
-        drop(reader);
-        drop(FFI_ArrowArrayStream::new(Box::new(Stream::new(schema, Broken))));
-    }
 }
