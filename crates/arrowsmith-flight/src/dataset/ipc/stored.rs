@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Arrow IPC files as a dataset: read block by block, or mapped and served without a copy.
-//!
-//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes
-//! batches. Blocks and metadata come from a file and are checked before they are used. A file that
-//! is read may be truncated or replaced at any time: that is an error of the streams that read it.
-//! One that is mapped must not change.
+//! One Arrow IPC file: its footer, and its blocks, which are checked before they are used.
 
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
@@ -18,12 +13,11 @@ use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
-use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
+use arrowsmith::{Error, Result};
 use arrowsmith_source::FileMap;
 use bytes::Bytes;
 
-use super::identity::{Identity, changed, version};
-use super::{Batches, Content, Format, Snapshot, split};
+use super::super::identity::{Identity, changed};
 use crate::ipc::{Bounds, caught, check};
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -34,177 +28,27 @@ const PREFIX_BYTES: usize = 8;
 
 /// A block of a file: a message and its body, and the rows in it.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    block: Block,
-    rows: usize,
+pub(super) struct Place {
+    pub(super) block: Block,
+    pub(super) rows: usize,
 }
 
 /// A file, by its footer.
 #[derive(Debug)]
-struct Stored {
-    path: PathBuf,
-    identity: Identity,
+pub(super) struct Stored {
+    pub(super) path: PathBuf,
+    pub(super) identity: Identity,
     /// All of it, if it is mapped.
-    map: Option<Bytes>,
+    pub(super) map: Option<Bytes>,
     /// The schema message, as it is stored.
-    schema: Bytes,
+    pub(super) schema: Bytes,
     decoder: FileDecoder,
-    dictionaries: Vec<Block>,
-    batches: Vec<Place>,
+    pub(super) dictionaries: Vec<Block>,
+    pub(super) batches: Vec<Place>,
 }
 
-/// The files, in order.
-#[derive(Debug)]
-pub(crate) struct Files {
-    files: Vec<Arc<Stored>>,
-}
-
-fn refuse(path: &Path, reason: &str) -> Error {
+pub(super) fn refuse(path: &Path, reason: &str) -> Error {
     Error::Config(format!("{}: {reason}", path.display()))
-}
-
-impl Files {
-    pub(super) fn open(paths: &[PathBuf], map: bool) -> Result<Snapshot> {
-        let found = expand_datasets(paths, Format::Ipc.extensions())?;
-        let mut files = Vec::new();
-        let mut schema: Option<SchemaRef> = None;
-        let (mut rows, mut bytes) = (0, 0);
-        for DataFile { input, .. } in found {
-            let Input::Path(path) = input else {
-                return Err(Error::Config("only files can be served".to_owned()));
-            };
-            let (file, its, length) = Stored::open(&path, map)?;
-            match &schema {
-                Some(first) if first.fields() != its.fields() => {
-                    return Err(refuse(&path, "has other columns than the first file"));
-                }
-                Some(_) => {}
-                None => schema = Some(its),
-            }
-            rows += file.batches.iter().map(|place| place.rows as u64).sum::<u64>();
-            bytes += length;
-            files.push(Arc::new(file));
-        }
-        let schema = schema.ok_or_else(|| Error::Config("there is no file".to_owned()))?;
-        Ok(Snapshot {
-            version: version(files.iter().map(|file| (&file.path, &file.identity))),
-            schema,
-            rows: Some(rows),
-            bytes: Some(bytes),
-            content: Content::Ipc(Self { files }),
-        })
-    }
-
-    pub(super) fn units(&self) -> usize {
-        self.files.iter().map(|file| file.batches.len()).sum()
-    }
-
-    /// Bytes of the largest block that is read; those that are mapped take none.
-    pub(super) fn block_bytes(&self) -> u64 {
-        let read = self.files.iter().filter(|file| file.map.is_none());
-        let blocks = read.flat_map(|file| file.batches.iter().map(|place| &place.block));
-        blocks.map(|block| u64::try_from(block.bodyLength()).unwrap_or(0)).max().unwrap_or(0)
-    }
-
-    /// The blocks of a part, by file.
-    fn places(&self, part: usize, parts: usize) -> Vec<(Arc<Stored>, Range<usize>)> {
-        let all = self.files.iter().flat_map(|file| file.batches.iter().map(|place| place.rows));
-        let range = split(all.clone(), part, parts);
-        let mut first = 0;
-        let mut places = Vec::new();
-        for file in &self.files {
-            let count = file.batches.len();
-            let from = range.start.saturating_sub(first).min(count);
-            let to = range.end.saturating_sub(first).min(count);
-            if from < to {
-                places.push((Arc::clone(file), from..to));
-            }
-            first += count;
-        }
-        places
-    }
-
-    pub(super) fn batches(&self, part: usize, parts: usize) -> Batches {
-        let places = self.places(part, parts);
-        let mut blocks = places
-            .into_iter()
-            .flat_map(|(file, range)| range.map(move |index| (Arc::clone(&file), index)));
-        let (mut open, mut failed) = (Open::default(), false);
-        Box::new(std::iter::from_fn(move || {
-            if failed {
-                return None;
-            }
-            let batch = match blocks.next() {
-                Some((file, index)) => open.batch(&file, index),
-                None => open.close().err().map(Err)?,
-            };
-            failed = batch.is_err();
-            Some(batch)
-        }))
-    }
-
-    /// The stored messages of a part, if they can be sent as they are: no body is larger than
-    /// `bytes_max`, and dictionaries mean the same in all files.
-    pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
-        let places = self.places(part, parts);
-        let schema = self.files.first()?.schema.clone();
-        let alike =
-            self.files.iter().all(|file| file.schema == schema || file.dictionaries.is_empty());
-        let fits = self.files.iter().all(|file| {
-            let places = file.batches.iter().map(|place| &place.block);
-            places.chain(&file.dictionaries).all(|block| {
-                usize::try_from(block.bodyLength()).is_ok_and(|bytes| bytes <= bytes_max)
-            })
-        });
-        let messages =
-            Messages { schema, queue: plan(places), at: 0, open: Open::default(), failed: false };
-        (alike && fits).then_some(messages)
-    }
-}
-
-/// The messages that are sent: dictionaries first, then batches.
-fn plan(places: Vec<(Arc<Stored>, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
-    let mut queue = Vec::new();
-    for (file, range) in places {
-        queue.extend(file.dictionaries.iter().map(|block| (Arc::clone(&file), *block)));
-        let batches = file.batches.get(range).unwrap_or_default();
-        queue.extend(batches.iter().map(|place| (Arc::clone(&file), place.block)));
-    }
-    queue
-}
-
-/// Stored messages, in the order in which they are sent.
-pub(crate) struct Messages {
-    schema: Bytes,
-    queue: Vec<(Arc<Stored>, Block)>,
-    at: usize,
-    open: Open,
-    failed: bool,
-}
-
-impl Messages {
-    /// The schema message.
-    pub(crate) fn schema(&self) -> &Bytes {
-        &self.schema
-    }
-}
-
-impl Iterator for Messages {
-    /// Message and body.
-    type Item = Result<(Bytes, Bytes)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
-        let message = match self.queue.get(self.at) {
-            Some((file, block)) => self.open.message(file, block),
-            None => Err(self.open.close().err()?),
-        };
-        self.at += 1;
-        self.failed = message.is_err();
-        Some(message)
-    }
 }
 
 /// The bytes of one file, while it is read.
@@ -242,7 +86,7 @@ impl Held {
 
 /// The file that a stream reads just now.
 #[derive(Default)]
-struct Open(Option<(Arc<Stored>, Held)>);
+pub(super) struct Open(Option<(Arc<Stored>, Held)>);
 
 impl Open {
     fn held(&mut self, stored: &Arc<Stored>) -> Result<&mut Held> {
@@ -263,7 +107,7 @@ impl Open {
     }
 
     /// Lets go of the file, which must be as it was.
-    fn close(&mut self) -> Result<()> {
+    pub(super) fn close(&mut self) -> Result<()> {
         match self.0.take() {
             Some((stored, Held::File(file))) => stored.identity.check(&file, &stored.path),
             _ => Ok(()),
@@ -282,12 +126,16 @@ impl Open {
         result.map_err(|error| self.close().err().unwrap_or(error))
     }
 
-    fn message(&mut self, stored: &Arc<Stored>, block: &Block) -> Result<(Bytes, Bytes)> {
+    pub(super) fn message(
+        &mut self,
+        stored: &Arc<Stored>,
+        block: &Block,
+    ) -> Result<(Bytes, Bytes)> {
         let message = self.block(stored, block).and_then(|bytes| sound(&bytes, block));
         self.blame(message)
     }
 
-    fn batch(&mut self, stored: &Arc<Stored>, index: usize) -> Result<RecordBatch> {
+    pub(super) fn batch(&mut self, stored: &Arc<Stored>, index: usize) -> Result<RecordBatch> {
         let batch = self.decoded(stored, index);
         self.blame(batch)
     }
@@ -304,7 +152,7 @@ impl Open {
 
 impl Stored {
     /// The file, its schema, and its bytes.
-    fn open(path: &Path, map: bool) -> Result<(Self, SchemaRef, u64)> {
+    pub(super) fn open(path: &Path, map: bool) -> Result<(Self, SchemaRef, u64)> {
         let io = |error| Error::io(path, error);
         let file = File::open(path).map_err(io)?;
         let identity = Identity::of(&file.metadata().map_err(io)?);

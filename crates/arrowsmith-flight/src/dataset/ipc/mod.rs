@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arrow IPC files as a dataset: read block by block, or mapped and served without a copy.
+//!
+//! A read of everything sends the stored messages as they are (`Messages`); any other one decodes
+//! batches. Blocks and metadata come from a file and are checked before they are used. A file that
+//! is read may be truncated or replaced at any time: that is an error of the streams that read it.
+//! One that is mapped must not change.
+
+mod stored;
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_ipc::Block;
+use arrow_schema::SchemaRef;
+use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
+use bytes::Bytes;
+
+use self::stored::{Open, Stored, refuse};
+use super::identity::version;
+use super::{Batches, Content, Format, Snapshot, split};
+
+/// The files, in order.
+#[derive(Debug)]
+pub(crate) struct Files {
+    files: Vec<Arc<Stored>>,
+}
+
+impl Files {
+    pub(super) fn open(paths: &[PathBuf], map: bool) -> Result<Snapshot> {
+        let found = expand_datasets(paths, Format::Ipc.extensions())?;
+        let mut files = Vec::new();
+        let mut schema: Option<SchemaRef> = None;
+        let (mut rows, mut bytes) = (0, 0);
+        for DataFile { input, .. } in found {
+            let Input::Path(path) = input else {
+                return Err(Error::Config("only files can be served".to_owned()));
+            };
+            let (file, its, length) = Stored::open(&path, map)?;
+            match &schema {
+                Some(first) if first.fields() != its.fields() => {
+                    return Err(refuse(&path, "has other columns than the first file"));
+                }
+                Some(_) => {}
+                None => schema = Some(its),
+            }
+            rows += file.batches.iter().map(|place| place.rows as u64).sum::<u64>();
+            bytes += length;
+            files.push(Arc::new(file));
+        }
+        let schema = schema.ok_or_else(|| Error::Config("there is no file".to_owned()))?;
+        Ok(Snapshot {
+            version: version(files.iter().map(|file| (&file.path, &file.identity))),
+            schema,
+            rows: Some(rows),
+            bytes: Some(bytes),
+            content: Content::Ipc(Self { files }),
+        })
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.files.iter().map(|file| file.batches.len()).sum()
+    }
+
+    /// Bytes of the largest block that is read; those that are mapped take none.
+    pub(super) fn block_bytes(&self) -> u64 {
+        let read = self.files.iter().filter(|file| file.map.is_none());
+        let blocks = read.flat_map(|file| file.batches.iter().map(|place| &place.block));
+        blocks.map(|block| u64::try_from(block.bodyLength()).unwrap_or(0)).max().unwrap_or(0)
+    }
+
+    /// The blocks of a part, by file.
+    fn places(&self, part: usize, parts: usize) -> Vec<(Arc<Stored>, Range<usize>)> {
+        let all = self.files.iter().flat_map(|file| file.batches.iter().map(|place| place.rows));
+        let range = split(all.clone(), part, parts);
+        let mut first = 0;
+        let mut places = Vec::new();
+        for file in &self.files {
+            let count = file.batches.len();
+            let from = range.start.saturating_sub(first).min(count);
+            let to = range.end.saturating_sub(first).min(count);
+            if from < to {
+                places.push((Arc::clone(file), from..to));
+            }
+            first += count;
+        }
+        places
+    }
+
+    pub(super) fn batches(&self, part: usize, parts: usize) -> Batches {
+        let places = self.places(part, parts);
+        let mut blocks = places
+            .into_iter()
+            .flat_map(|(file, range)| range.map(move |index| (Arc::clone(&file), index)));
+        let (mut open, mut failed) = (Open::default(), false);
+        Box::new(std::iter::from_fn(move || {
+            if failed {
+                return None;
+            }
+            let batch = match blocks.next() {
+                Some((file, index)) => open.batch(&file, index),
+                None => open.close().err().map(Err)?,
+            };
+            failed = batch.is_err();
+            Some(batch)
+        }))
+    }
+
+    /// The stored messages of a part, if they can be sent as they are: no body is larger than
+    /// `bytes_max`, and dictionaries mean the same in all files.
+    pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
+        let places = self.places(part, parts);
+        let schema = self.files.first()?.schema.clone();
+        let alike =
+            self.files.iter().all(|file| file.schema == schema || file.dictionaries.is_empty());
+        let fits = self.files.iter().all(|file| {
+            let places = file.batches.iter().map(|place| &place.block);
+            places.chain(&file.dictionaries).all(|block| {
+                usize::try_from(block.bodyLength()).is_ok_and(|bytes| bytes <= bytes_max)
+            })
+        });
+        let messages =
+            Messages { schema, queue: plan(places), at: 0, open: Open::default(), failed: false };
+        (alike && fits).then_some(messages)
+    }
+}
+
+/// The messages that are sent: dictionaries first, then batches.
+fn plan(places: Vec<(Arc<Stored>, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
+    let mut queue = Vec::new();
+    for (file, range) in places {
+        queue.extend(file.dictionaries.iter().map(|block| (Arc::clone(&file), *block)));
+        let batches = file.batches.get(range).unwrap_or_default();
+        queue.extend(batches.iter().map(|place| (Arc::clone(&file), place.block)));
+    }
+    queue
+}
+
+/// Stored messages, in the order in which they are sent.
+pub(crate) struct Messages {
+    schema: Bytes,
+    queue: Vec<(Arc<Stored>, Block)>,
+    at: usize,
+    open: Open,
+    failed: bool,
+}
+
+impl Messages {
+    /// The schema message.
+    pub(crate) fn schema(&self) -> &Bytes {
+        &self.schema
+    }
+}
+
+impl Iterator for Messages {
+    /// Message and body.
+    type Item = Result<(Bytes, Bytes)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let message = match self.queue.get(self.at) {
+            Some((file, block)) => self.open.message(file, block),
+            None => Err(self.open.close().err()?),
+        };
+        self.at += 1;
+        self.failed = message.is_err();
+        Some(message)
+    }
+}
