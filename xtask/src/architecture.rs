@@ -1,20 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules of `cargo xtask tidy` for ARCHITECTURE.md: the files and functions that it names exist,
-//! and its graph of crates is the one of their manifests. Also for what the library brings along.
+//! ARCHITECTURE.md for `cargo xtask tidy`: its table of crates defines the layers; it has every
+//! crate, the files and functions that it names exist, and its graph is that of the manifests. Also
+//! the rule for what the library brings along.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use crate::shell;
-use crate::tidy::{LAYERS, uses};
+use crate::tidy::uses;
 
 /// Maximum number of crates behind the library.
 const CRATES_MAX: usize = 80;
 
+/// Crates from the lowest layer up, in the order of the document's table: a crate may depend only
+/// on those before it.
+pub fn layers(root: &Path) -> Vec<String> {
+    let text = document(root);
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    rows.map(|(name, _)| name.to_owned()).filter(|name| name.starts_with("arrowsmith")).collect()
+}
+
+fn document(root: &Path) -> String {
+    fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default()
+}
+
 /// Checks the document.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
+    let text = document(root);
+    let layers = layers(root);
+    for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && !layers.contains(&name) {
+            faults.push(format!("ARCHITECTURE.md: its table of crates lacks `{name}`"));
+        }
+    }
     let files = shell::output("git ls-files");
     let files: Vec<&str> = files.lines().collect();
     for named in text.split('`').skip(1).step_by(2) {
@@ -23,7 +43,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
             faults.push(format!("ARCHITECTURE.md: there is no `{named}`"));
         }
     }
-    let graph = graph(root);
+    let graph = graph(root, &layers);
     if !text.contains(&graph) {
         faults.push(format!("ARCHITECTURE.md: the graph of crates is now\n{graph}"));
     }
@@ -65,8 +85,8 @@ fn exists(root: &Path, files: &[&str], path: &str, function: &str) -> bool {
 
 /// The graph of crates, for Mermaid: an arrow to each crate that one uses, except those that it
 /// also uses through another one.
-fn graph(root: &Path) -> String {
-    let uses: Vec<Vec<usize>> = (0..LAYERS.len()).map(|layer| uses(root, LAYERS[layer])).collect();
+fn graph(root: &Path, layers: &[String]) -> String {
+    let uses: Vec<Vec<usize>> = layers.iter().map(|name| uses(root, layers, name)).collect();
     // Those that a crate reaches; the crates that it uses come before it.
     let mut reached: Vec<BTreeSet<usize>> = Vec::new();
     for of_crate in &uses {
@@ -80,9 +100,9 @@ fn graph(root: &Path) -> String {
             others.filter(|below| below.contains(used)).count() > 0
         };
         let direct = of_crate.iter().filter(|used| !through(used));
-        let direct: Vec<&str> = direct.map(|used| LAYERS[*used]).collect();
+        let direct: Vec<&str> = direct.map(|used| layers[*used].as_str()).collect();
         if !direct.is_empty() {
-            graph += &format!("  {} --> {}\n", LAYERS[layer], direct.join(" & "));
+            graph += &format!("  {} --> {}\n", layers[layer], direct.join(" & "));
         }
     }
     graph + "```\n"

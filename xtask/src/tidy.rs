@@ -6,41 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Crates from the lowest layer up: a crate may depend only on those before it.
-pub const LAYERS: &[&str] = &[
-    "arrowsmith-core",
-    "arrowsmith-number",
-    "arrowsmith-publish",
-    "arrowsmith-simd",
-    "arrowsmith-source",
-    "arrowsmith-plan",
-    "arrowsmith-workload",
-    "arrowsmith-json",
-    "arrowsmith-parquet",
-    "arrowsmith-parquet-writer",
-    "arrowsmith-engine",
-    "arrowsmith-graph",
-    "arrowsmith-rtlgen",
-    "arrowsmith-engine-rtl",
-    "arrowsmith-engine-cpu",
-    "arrowsmith-engine-gpu",
-    "arrowsmith-engine-reference",
-    "arrowsmith-sink",
-    "arrowsmith-publish-flight",
-    "arrowsmith-publish-pulsar",
-    "arrowsmith-pipeline",
-    "arrowsmith",
-    "arrowsmith-ffi",
-    "arrowsmith-ingest",
-    "arrowsmith-load",
-    "arrowsmith-flight",
-    "arrowsmith-flight-sql",
-    "arrowsmith-jvm",
-    "arrowsmith-bench",
-    "arrowsmith-cli",
-    "arrowsmith-testkit",
-];
-
 /// Crates that may contain `unsafe`; all others forbid it. `arrowsmith-source`: only in `file`.
 /// `arrowsmith-engine-gpu`: only in the interfaces to the CUDA driver and to the shim, and for
 /// arrays in device memory.
@@ -72,8 +37,9 @@ pub fn tidy() -> ExitCode {
         }
     }
     module_style(root, &sources, &mut faults);
-    for layer in 0..LAYERS.len() {
-        crate_rules(root, layer, &mut faults);
+    let layers = crate::architecture::layers(root);
+    for layer in 0..layers.len() {
+        crate_rules(root, &layers, layer, &mut faults);
     }
     dependencies(root, &mut faults);
     crate::sizes::check(root, &mut faults);
@@ -135,29 +101,29 @@ fn module_style(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
 }
 
 /// The rules for crates: layers, and `unsafe`.
-fn crate_rules(root: &Path, layer: usize, faults: &mut Vec<String>) {
-    let name = LAYERS[layer];
+fn crate_rules(root: &Path, layers: &[String], layer: usize, faults: &mut Vec<String>) {
+    let name = &layers[layer];
     let folder = root.join("crates").join(name);
-    for above in uses(root, name).into_iter().filter(|above| *above >= layer) {
-        let other = LAYERS[above];
+    for above in uses(root, layers, name).into_iter().filter(|above| *above >= layer) {
+        let other = &layers[above];
         faults.push(format!("{name}: depends on {other}, which is not below it"));
     }
     let entry = ["src/lib.rs", "src/main.rs"].map(|file| fs::read_to_string(folder.join(file)));
     let forbids = entry.iter().flatten().all(|text| text.contains("#![forbid(unsafe_code)]"));
-    if !UNSAFE.contains(&name) && !forbids {
+    if !UNSAFE.contains(&name.as_str()) && !forbids {
         faults.push(format!("{name}: does not forbid unsafe code"));
     }
 }
 
-/// The crates, by their place in [`LAYERS`], that a crate depends on, except in its tests.
-pub fn uses(root: &Path, name: &str) -> Vec<usize> {
+/// The crates, by their place in `layers`, that a crate depends on, except in its tests.
+pub fn uses(root: &Path, layers: &[String], name: &str) -> Vec<usize> {
     let manifest = root.join("crates").join(name).join("Cargo.toml");
     let manifest = fs::read_to_string(manifest).unwrap_or_default();
     let shipped = manifest.split("[dev-dependencies]").next().unwrap_or_default();
     let lines = shipped.lines().skip_while(|line| !line.contains("dependencies]"));
     let keys: Vec<&str> =
         lines.map(|line| line.split(['=', ' ', '.']).next().unwrap_or_default()).collect();
-    (0..LAYERS.len()).filter(|layer| keys.contains(&LAYERS[*layer])).collect()
+    (0..layers.len()).filter(|layer| keys.contains(&layers[*layer].as_str())).collect()
 }
 
 /// Checks that every dependency of the workspace is explained.
