@@ -7,53 +7,12 @@
 //! Nothing is kept between calls but the open brackets, so documents of any size are read in any
 //! portions.
 
-use std::fmt;
-use std::str::FromStr;
+use arrowsmith_core::ErrorKind;
 
-use arrowsmith_core::{Error, ErrorKind};
-use arrowsmith_plan::split_path;
-
+use super::RecordsPath;
 use super::is_space;
 use super::scan::{State as Scan, balanced_end, string_end, word_end};
 use crate::key::unescaped;
-
-/// The keys that lead from a document to the array of its records: dotted as the paths of columns
-/// (`data.items`, `"a.b".c`), or a JSON pointer (`/data/items`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordsPath {
-    keys: Vec<String>,
-    text: String,
-}
-
-impl FromStr for RecordsPath {
-    type Err = Error;
-
-    /// # Errors
-    /// [`Error::Config`] for a path without a key, and an invalid JSON pointer.
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let refused = |why: &str| Error::Config(format!("the path of records {text:?} {why}"));
-        let keys = match text.strip_prefix('/') {
-            _ if text.is_empty() => return Err(refused("is empty")),
-            None => split_path(text),
-            Some(pointer) => {
-                let key = |token: &str| {
-                    let plain = token.replace("~0", "").replace("~1", "");
-                    (!plain.contains('~')).then(|| token.replace("~1", "/").replace("~0", "~"))
-                };
-                let keys: Option<_> = pointer.split('/').map(key).collect();
-                keys.ok_or_else(|| refused("is no JSON pointer: '~' is neither ~0 nor ~1"))?
-            }
-        };
-        Ok(Self { keys, text: text.to_owned() })
-    }
-}
-
-/// As it was given.
-impl fmt::Display for RecordsPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
 
 /// What is wrong in an envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,6 +11,7 @@ mod concatenated;
 mod detect;
 mod envelope;
 mod lines;
+mod records_path;
 pub mod scan;
 
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use std::sync::Arc;
 use arrowsmith_core::{DataError, Error, ErrorKind, Framing, Limits, Position, Reject, Result};
 
 pub use detect::{DETECT_BYTES, Detection, detect};
-pub use envelope::{Envelope, EnvelopeError, RecordsPath};
+pub use envelope::{Envelope, EnvelopeError};
+pub use records_path::RecordsPath;
 
 use detect::BOM;
 use scan::Resume;

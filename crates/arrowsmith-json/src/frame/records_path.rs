@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where the records of a document are: a path of keys, in either of its two forms.
+
+use std::fmt;
+use std::str::FromStr;
+
+use arrowsmith_core::Error;
+use arrowsmith_plan::split_path;
+
+/// The keys that lead from a document to the array of its records: dotted as the paths of columns
+/// (`data.items`, `"a.b".c`), or a JSON pointer (`/data/items`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordsPath {
+    pub(super) keys: Vec<String>,
+    text: String,
+}
+
+impl FromStr for RecordsPath {
+    type Err = Error;
+
+    /// # Errors
+    /// [`Error::Config`] for a path without a key, and an invalid JSON pointer.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refused = |why: &str| Error::Config(format!("the path of records {text:?} {why}"));
+        let keys = match text.strip_prefix('/') {
+            _ if text.is_empty() => return Err(refused("is empty")),
+            None => split_path(text),
+            Some(pointer) => {
+                let key = |token: &str| {
+                    let plain = token.replace("~0", "").replace("~1", "");
+                    (!plain.contains('~')).then(|| token.replace("~1", "/").replace("~0", "~"))
+                };
+                let keys: Option<_> = pointer.split('/').map(key).collect();
+                keys.ok_or_else(|| refused("is no JSON pointer: '~' is neither ~0 nor ~1"))?
+            }
+        };
+        Ok(Self { keys, text: text.to_owned() })
+    }
+}
+
+/// As it was given.
+impl fmt::Display for RecordsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
