@@ -5,10 +5,7 @@
 //! Also topic lookup: the number of partitions, and the broker of each. How a connection is used
 //! afterwards, and how a broken one is handled, is up to the callers.
 
-use std::fs;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
@@ -22,14 +19,13 @@ use pulsar::message::proto::{
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_util::codec::FramedRead;
 
+use crate::address::{Address, address};
+use crate::credentials::{tls, token};
 use crate::error::{PulsarError, Result};
-use crate::options::{Auth, PulsarOptions, Tls};
+use crate::options::PulsarOptions;
 use crate::wire::{ANSWER_BYTES_MAX, Answers, command_frame};
 
 /// The protocol version: the newest in which brokers answer a move of a topic with "closed" alone.
@@ -40,99 +36,6 @@ const REDIRECTIONS_MAX: usize = 20;
 
 /// Maximum message size of a broker that does not state it.
 const MESSAGE_BYTES_MAX: usize = 5 << 20;
-
-/// Where a broker is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    /// Host, a name or a number; of IPv6 without brackets.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// Through a proxy at that address: the target broker, as host:port.
-    pub(crate) behind_proxy: Option<String>,
-}
-
-impl std::fmt::Display for Address {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
-        }
-    }
-}
-
-/// The address in `pulsar://host:port` or `pulsar+ssl://host:port`; the first of several.
-pub(crate) fn address(url: &str) -> Result<Address> {
-    let fault =
-        || PulsarError::Option { option: "url", reason: format!("cannot be read: {url:?}") };
-    let (scheme, rest) = url.split_once("://").ok_or_else(fault)?;
-    let port = if scheme == "pulsar+ssl" { 6651 } else { 6650 };
-    let place = rest.split([',', '/']).next().unwrap_or_default();
-    let (host, port) = match place.strip_prefix('[') {
-        Some(rest) => {
-            let (host, after) = rest.split_once(']').ok_or_else(fault)?;
-            (host, after.strip_prefix(':').map_or(Ok(port), str::parse))
-        }
-        None => match place.split_once(':') {
-            Some((host, number)) => (host, number.parse()),
-            None => (place, Ok(port)),
-        },
-    };
-    if host.is_empty() {
-        return Err(fault());
-    }
-    Ok(Address { host: host.to_owned(), port: port.map_err(|_| fault())?, behind_proxy: None })
-}
-
-/// The current token. White space around it, such as a file's last line end, is removed.
-pub(crate) fn token(auth: &Auth) -> Result<Option<String>> {
-    let Some(path) = &auth.token_file else { return Ok(auth.token.clone()) };
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text.trim().to_owned())),
-        Err(error) => Err(PulsarError::Option {
-            option: "auth.token_file",
-            reason: format!("cannot be read: {}: {error}", path.display()),
-        }),
-    }
-}
-
-/// The TLS configuration from the files of the options, as they are now.
-pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
-    fn fault(option: &'static str, path: &Path, error: &dyn std::fmt::Display) -> PulsarError {
-        let reason = format!("cannot be used: {}: {error}", path.display());
-        PulsarError::Option { option, reason }
-    }
-    let certificates = |option, path: &Path| -> Result<Vec<CertificateDer<'static>>> {
-        let found = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
-            .map_err(|error| fault(option, path, &error))?;
-        if found.is_empty() {
-            return Err(fault(option, path, &"it has no certificates"));
-        }
-        Ok(found)
-    };
-    let mut roots = RootCertStore::empty();
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    if let Some(path) = &options.ca_file {
-        for certificate in certificates("tls.ca_file", path)? {
-            roots.add(certificate).map_err(|error| fault("tls.ca_file", path, &error))?;
-        }
-    }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| PulsarError::Option { option: "tls", reason: error.to_string() })?
-        .with_root_certificates(roots);
-    let config = match (&options.certificate_file, &options.key_file) {
-        (Some(chain), Some(path)) => {
-            let key = PrivateKeyDer::from_pem_file(path)
-                .map_err(|error| fault("tls.key_file", path, &error))?;
-            builder
-                .with_client_auth_cert(certificates("tls.certificate_file", chain)?, key)
-                .map_err(|error| fault("tls.key_file", path, &error))?
-        }
-        _ => builder.with_no_client_auth(),
-    };
-    Ok(Arc::new(config))
-}
 
 type Reader = FramedRead<Box<dyn AsyncRead + Send + Unpin>, Answers>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
@@ -419,45 +322,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_name_a_host_and_a_port() {
-        for (url, host, port) in [
-            ("pulsar://a", "a", 6650),
-            ("pulsar+ssl://a", "a", 6651),
-            ("pulsar://a:1/", "a", 1),
-            ("pulsar://a:1,b:2", "a", 1),
-            ("pulsar://[::1]:7", "::1", 7),
-            ("pulsar+ssl://[::1]", "::1", 6651),
-        ] {
-            let found = address(url).unwrap();
-            assert_eq!((found.host.as_str(), found.port), (host, port), "{url}");
-        }
-        for url in [
-            "a:1",
-            "pulsar://",
-            "pulsar://:1",
-            "pulsar://a:b",
-            "pulsar://[::1:7",
-            "pulsar://a:99999",
-        ] {
-            assert!(address(url).is_err(), "{url}");
-        }
-        assert_eq!(address("pulsar://[::1]:7").unwrap().to_string(), "[::1]:7");
-    }
-
-    #[test]
     fn topics_have_full_names() {
         assert_eq!(full_name("t"), "persistent://public/default/t");
         assert_eq!(full_name("a/b/t"), "persistent://a/b/t");
         assert_eq!(full_name("non-persistent://a/b/t"), "non-persistent://a/b/t");
-    }
-
-    #[test]
-    fn a_token_file_is_read_without_its_line_end() {
-        let path = std::env::temp_dir().join(format!("pulsar-token-{}", std::process::id()));
-        fs::write(&path, "abc\n").unwrap();
-        let auth = Auth { token: None, token_file: Some(path.clone()) };
-        assert_eq!(token(&auth).unwrap().as_deref(), Some("abc"));
-        fs::remove_file(path).unwrap();
-        assert!(token(&auth).is_err());
     }
 }

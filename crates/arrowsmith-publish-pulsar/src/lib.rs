@@ -34,7 +34,9 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod connection;
+mod credentials;
 mod entry;
 mod error;
 pub mod key;

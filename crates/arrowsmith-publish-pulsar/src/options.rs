@@ -233,9 +233,9 @@ impl PulsarOptions {
             return fault("tls", "needs a url that begins with pulsar+ssl://");
         }
         if self.is_tls() {
-            crate::connection::tls(&self.tls)?;
+            crate::credentials::tls(&self.tls)?;
         }
-        crate::connection::token(&self.auth)?;
+        crate::credentials::token(&self.auth)?;
         Ok(())
     }
 
