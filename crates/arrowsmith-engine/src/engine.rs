@@ -10,7 +10,8 @@ use arrowsmith_plan::Plan;
 
 use crate::{Answer, Chain, Declined, EngineError};
 
-/// Something that decodes JSON by a plan, columns of Parquet, or both; shared by all threads.
+/// Something that decodes JSON by a plan, columns of Parquet, or both; shared by all threads. Of a
+/// format whose two methods it does not implement, it declines everything.
 ///
 /// Its decoders are called once per chunk or batch, never once per value.
 pub trait Engine: Send + Sync {
@@ -21,10 +22,11 @@ pub trait Engine: Send + Sync {
     /// explained without the hardware.
     ///
     /// # Errors
-    /// [`Declined`] names the field or the option that it does not have.
+    /// [`Declined`] names the field or the option that it does not have. An engine of Parquet alone
+    /// declines every plan.
     fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
         let _ = (plan, options);
-        Ok(())
+        Err(no_json().into())
     }
 
     /// Returns a decoder for one thread, of a plan that it has not declined. What it cannot decode
@@ -37,7 +39,10 @@ pub trait Engine: Send + Sync {
         plan: &Arc<Plan>,
         options: &DecodeOptions,
         rest: &Chain,
-    ) -> Answer<Box<dyn Decoder>>;
+    ) -> Answer<Box<dyn Decoder>> {
+        let _ = (plan, options, rest);
+        Err(no_json().into())
+    }
 
     /// Checks whether it decodes a column of a file, and prepares for the file. It decodes nothing
     /// yet.
@@ -100,6 +105,10 @@ pub trait Engine: Send + Sync {
         let decoder = checked.and_then(|()| self.parquet(request, &Chain::default()));
         decoder.map_err(EngineError::of_parquet)
     }
+}
+
+fn no_json() -> Declined {
+    Declined::new("", "it decodes Parquet only")
 }
 
 fn no_parquet(column: &Column) -> Declined {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A placeholder for an engine that is unavailable, with the reason.
 
-use std::sync::Arc;
-
-use arrowsmith_core::{DecodeOptions, Decoder};
+use arrowsmith_core::DecodeOptions;
 use arrowsmith_parquet::{Column, File, ReadOptions};
 use arrowsmith_plan::Plan;
 
-use crate::{Answer, Chain, Declined, Engine, EngineError};
+use crate::{Answer, Declined, Engine, EngineError};
 
 /// Takes the place of an engine that a machine or a build does not have: it declines everything,
 /// for that reason.
@@ -23,7 +21,7 @@ impl Absent {
         Self { name, reason: reason.into() }
     }
 
-    fn decline<T>(&self) -> Answer<T> {
+    fn decline(&self) -> Answer<()> {
         Err(EngineError::Declined(Declined::new("", self.reason.clone())))
     }
 }
@@ -34,15 +32,6 @@ impl Engine for Absent {
     }
 
     fn check_json(&self, _plan: &Plan, _options: &DecodeOptions) -> Answer<()> {
-        self.decline()
-    }
-
-    fn json(
-        &self,
-        _plan: &Arc<Plan>,
-        _options: &DecodeOptions,
-        _rest: &Chain,
-    ) -> Answer<Box<dyn Decoder>> {
         self.decline()
     }
 

@@ -136,7 +136,7 @@ pub fn engine(name: &str) -> Result<Chain> {
 /// # Errors
 /// As [`engine`].
 pub fn open(name: &str, options: &EngineOptions) -> Result<Chain> {
-    let Some(entry) = ENGINES.iter().find(|entry| entry.name == name) else {
+    let Some(entry) = entry(name) else {
         let known: Vec<&str> = ENGINES.iter().map(|entry| entry.name).collect();
         let known = known.join(", ");
         return Err(Error::Config(format!("there is no engine {name:?}; there are: {known}")));
@@ -145,6 +145,10 @@ pub fn open(name: &str, options: &EngineOptions) -> Result<Chain> {
         Some(open) => open(options),
         None => Err(Error::Config(lacks(entry))),
     }
+}
+
+fn entry(name: &str) -> Option<&'static Entry> {
+    ENGINES.iter().find(|entry| entry.name == name)
 }
 
 /// The engine named by the options of reading.
@@ -222,7 +226,7 @@ fn auto(options: &EngineOptions) -> Result<Chain> {
         Err(error) => return Err(error),
     };
     #[cfg(not(feature = "gpu"))]
-    let absent = lacks(&ENGINES[1]);
+    let absent = entry("gpu").map(lacks).unwrap_or_default();
     // In explanations, a missing engine is one that declined.
     Ok(if options.explain { Chain::of(Absent::new("gpu", absent)).then(&host) } else { host })
 }

@@ -129,6 +129,10 @@ impl Engine for Watched {
         "watched"
     }
 
+    fn check_json(&self, plan: &Plan, options: &DecodeOptions) -> Answer<()> {
+        reference().check_json(plan, options)
+    }
+
     fn json(
         &self,
         plan: &Arc<Plan>,

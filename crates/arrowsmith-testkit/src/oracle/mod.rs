@@ -37,6 +37,10 @@ impl Engine for OracleEngine {
         "oracle"
     }
 
+    fn check_json(&self, _plan: &Plan, _options: &DecodeOptions) -> Answer<()> {
+        Ok(())
+    }
+
     fn json(
         &self,
         plan: &Arc<Plan>,
