@@ -29,7 +29,7 @@ pub struct FetchArgs {
     #[arg(value_name = "URL")]
     pub url: String,
 
-    /// The file to write (.arrow, .arrows, .parquet or .jsonl), or `-` for standard output
+    /// The file to write (its extension is one of --to), or `-` for standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
 

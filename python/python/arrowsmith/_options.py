@@ -41,13 +41,12 @@ class InferOptions(TypedDict, total=False):
     ``auto``."""
 
     records: str | None
-    """Where the records of each document are: each element of the array at this path is one. Keys
-    with dots between them (``data.items``), or a JSON pointer (``/data/items``). Default: documents
-    are records."""
+    """The records of a document are the elements of the array at this path: keys with dots between
+    them (``data.items``), or a JSON pointer (``/data/items``). Default: documents are records."""
 
     range_start: int
     """Read only lines that begin after this byte, or with 0 from the first one: with ``range_end``
-    the part of one plain file. Any parts in a row have every line once. Default: ``0``."""
+    the part of one plain file. Adjacent ranges have every line once. Default: ``0``."""
 
     range_end: int | None
     """Read only lines that begin at this byte or before it; the last one is read to its end.
@@ -142,10 +141,9 @@ class JsonReadOptions(InferOptions, total=False):
     that they can be read again when an inferred schema grows. Default: ``1GiB``."""
 
     dialect: Dialect
-    """Whose rules decide which value a text is: in ``spark``, dates, timestamps, base64, and values
-    in columns of strings are what the JSON source of Apache Spark makes of them: ``iso`` (exactly
-    ISO 8601; strings only in columns of strings), ``spark`` (as Apache Spark 4 reads JSON).
-    Default: ``iso``."""
+    """Whose rules apply to values: with ``spark``, dates, timestamps, base64, and values in columns
+    of strings are read as by the JSON source of Apache Spark: ``iso`` (exactly ISO 8601; strings
+    only in columns of strings), ``spark`` (as Apache Spark 4 reads JSON). Default: ``iso``."""
 
     trust: bool
     """Trust the input to be valid JSON: values that no column needs are not validated."""
@@ -165,9 +163,9 @@ class JsonReadOptions(InferOptions, total=False):
 
     late_keys: LateKeys
     """How to handle keys that an inferred schema lacks because they first appear after the records
-    that it was inferred from: ``add`` (add columns; an error where the schema is given before the
-    end (streams)), ``error`` (fail, with the key and its position), ``ignore`` (skip the key and
-    its value, and count it). Default: ``add``."""
+    that it was inferred from: ``add`` (add columns; an error in streams, whose schema comes first),
+    ``error`` (fail, with the key and its position), ``ignore`` (skip the key and its value, and
+    count it). Default: ``add``."""
 
     batch_bytes: int | str | None
     """Approximate Arrow size of a batch."""

@@ -23,7 +23,7 @@ pub use self::values::{BufferCompression, Encodings, To, Writer};
 use crate::progress::When;
 use crate::size;
 
-/// Convert JSON or Parquet to Arrow, Parquet, JSON or CSV
+/// Convert JSON, Parquet, Arrow or CSV to any of these
 ///
 /// The input format is detected from the name or the first bytes. For JSON without --schema, the
 /// schema is inferred from the first records. The output file appears under its name only when it
@@ -64,7 +64,7 @@ pub struct ConvertArgs {
 #[derive(Debug, Args)]
 pub struct InputArgs {
     /// Files, glob patterns, folders, URLs of objects (s3://, gs://, az://, https://), or `-` for
-    /// standard input; all JSON, or all Parquet
+    /// standard input; all of one format
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<String>,
 }

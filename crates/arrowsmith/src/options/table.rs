@@ -170,13 +170,13 @@ read_options! {
         /// How records are separated.
         format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
 
-        /// Where the records of each document are: each element of the array at this path is one.
-        /// Keys with dots between them (`data.items`), or a JSON pointer (`/data/items`).
+        /// The records of a document are the elements of the array at this path: keys with dots
+        /// between them (`data.items`), or a JSON pointer (`/data/items`).
         records: Option<RecordsPath> = None => Kind::RecordsPath, Input, infers: true,
             unset: Some("documents are records");
 
         /// Read only lines that begin after this byte, or with 0 from the first one: with
-        /// `range_end` the part of one plain file. Any parts in a row have every line once.
+        /// `range_end` the part of one plain file. Adjacent ranges have every line once.
         range_start: u64 = 0 => NUMBER, Input, infers: true;
 
         /// Read only lines that begin at this byte or before it; the last one is read to its end.
@@ -207,8 +207,8 @@ read_options! {
         /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point columns.
         allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true;
 
-        /// Whose rules decide which value a text is: in `spark`, dates, timestamps, base64, and
-        /// values in columns of strings are what the JSON source of Apache Spark makes of them.
+        /// Whose rules apply to values: with `spark`, dates, timestamps, base64, and values in
+        /// columns of strings are read as by the JSON source of Apache Spark.
         dialect: Dialect = Dialect::Iso => Kind::Choice(&value::DIALECT), Input;
 
         /// Trust the input to be valid JSON: values that no column needs are not validated.

@@ -348,7 +348,7 @@ choices! { UNKNOWN_KEYS, UnknownKeys, "RULE":
 }
 
 choices! { LATE_KEYS, LateKeys, "RULE":
-    "add" => Add, "Add columns; an error where the schema is given before the end (streams)";
+    "add" => Add, "Add columns; an error in streams, whose schema comes first";
     "error" => Error, "Fail, with the key and its position";
     "ignore" => Ignore, "Skip the key and its value, and count it";
 }

@@ -302,9 +302,9 @@ public final class JsonReader {
   }
 
   /**
-   * Where the records of each document are: each element of the array at this path is one. Keys
-   * with dots between them ({@code data.items}), or a JSON pointer ({@code /data/items}). Default:
-   * documents are records.
+   * The records of a document are the elements of the array at this path: keys with dots between
+   * them ({@code data.items}), or a JSON pointer ({@code /data/items}). Default: documents are
+   * records.
    *
    * @param records the value
    * @return this
@@ -316,7 +316,7 @@ public final class JsonReader {
 
   /**
    * Read only lines that begin after this byte, or with 0 from the first one: with {@code
-   * range_end} the part of one plain file. Any parts in a row have every line once. Default: {@code
+   * range_end} the part of one plain file. Adjacent ranges have every line once. Default: {@code
    * 0}.
    *
    * @param rangeStart the value
@@ -458,10 +458,10 @@ public final class JsonReader {
   }
 
   /**
-   * Whose rules decide which value a text is: in {@code spark}, dates, timestamps, base64, and
-   * values in columns of strings are what the JSON source of Apache Spark makes of them: {@code
-   * iso} (exactly ISO 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4
-   * reads JSON). Default: {@code iso}.
+   * Whose rules apply to values: with {@code spark}, dates, timestamps, base64, and values in
+   * columns of strings are read as by the JSON source of Apache Spark: {@code iso} (exactly ISO
+   * 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4 reads JSON).
+   * Default: {@code iso}.
    *
    * @param dialect the value
    * @return this
@@ -472,10 +472,10 @@ public final class JsonReader {
   }
 
   /**
-   * Whose rules decide which value a text is: in {@code spark}, dates, timestamps, base64, and
-   * values in columns of strings are what the JSON source of Apache Spark makes of them: {@code
-   * iso} (exactly ISO 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4
-   * reads JSON). Default: {@code iso}.
+   * Whose rules apply to values: with {@code spark}, dates, timestamps, base64, and values in
+   * columns of strings are read as by the JSON source of Apache Spark: {@code iso} (exactly ISO
+   * 8601; strings only in columns of strings), {@code spark} (as Apache Spark 4 reads JSON).
+   * Default: {@code iso}.
    *
    * @param dialect the value
    * @return this
@@ -598,7 +598,7 @@ public final class JsonReader {
 
   /** Values of {@link #lateKeys(LateKeys)}. */
   public enum LateKeys {
-    /** Add columns; an error where the schema is given before the end (streams). */
+    /** Add columns; an error in streams, whose schema comes first. */
     ADD,
     /** Fail, with the key and its position. */
     ERROR,
@@ -608,9 +608,9 @@ public final class JsonReader {
 
   /**
    * How to handle keys that an inferred schema lacks because they first appear after the records
-   * that it was inferred from: {@code add} (add columns; an error where the schema is given before
-   * the end (streams)), {@code error} (fail, with the key and its position), {@code ignore} (skip
-   * the key and its value, and count it). Default: {@code add}.
+   * that it was inferred from: {@code add} (add columns; an error in streams, whose schema comes
+   * first), {@code error} (fail, with the key and its position), {@code ignore} (skip the key and
+   * its value, and count it). Default: {@code add}.
    *
    * @param lateKeys the value
    * @return this
@@ -622,9 +622,9 @@ public final class JsonReader {
 
   /**
    * How to handle keys that an inferred schema lacks because they first appear after the records
-   * that it was inferred from: {@code add} (add columns; an error where the schema is given before
-   * the end (streams)), {@code error} (fail, with the key and its position), {@code ignore} (skip
-   * the key and its value, and count it). Default: {@code add}.
+   * that it was inferred from: {@code add} (add columns; an error in streams, whose schema comes
+   * first), {@code error} (fail, with the key and its position), {@code ignore} (skip the key and
+   * its value, and count it). Default: {@code add}.
    *
    * @param lateKeys the value
    * @return this
