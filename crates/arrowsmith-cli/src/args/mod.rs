@@ -74,7 +74,7 @@ pub struct InputArgs {
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// The format to write [default: by OUT's extension]
-    #[arg(long, value_enum, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = To::parser())]
     pub to: Option<To>,
 
     /// Buffer compression of an Arrow file or stream [default: none]

@@ -15,7 +15,7 @@ use arrowsmith_sink::ipc::{self, IpcOptions};
 use arrowsmith_sink::json::JsonOptions;
 use arrowsmith_sink::parquet::{self, Codec, ParquetOptions};
 use arrowsmith_sink::sort::SortOptions;
-use arrowsmith_sink::target::{self, Format, TextCompression};
+use arrowsmith_sink::target::{self, FORMATS, Format, TextCompression};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
@@ -29,13 +29,16 @@ impl Target {
     pub fn new(path: &Path, args: &OutputArgs) -> Outcome<Self> {
         let (is_stdout, is_folder) = (path == Path::new("-"), is_folder(path, args));
         let format = match args.to {
-            Some(to) => Some(default_format(to)),
-            None if is_stdout => Some(default_format(To::Arrows)),
+            Some(to) => Some(to.format()),
+            None if is_stdout => {
+                let format = ipc::Format::Stream;
+                Some(Format::Ipc(IpcOptions { format, ..IpcOptions::default() }))
+            }
             None => Format::by_extension(path),
         };
         let format = match format {
             Some(format) => format,
-            None if is_folder => default_format(To::Parquet),
+            None if is_folder => Format::Parquet(ParquetOptions::default()),
             None => return Err(unknown(path)),
         };
         check(&format, args)?;
@@ -59,7 +62,7 @@ impl Target {
         }
         let format = with_options(format, args)?;
         let target = match is_folder {
-            _ if args.to == Some(To::Delta) => target::Target::delta(
+            _ if args.to.is_some_and(To::is_delta) => target::Target::delta(
                 path,
                 parquet_options(args),
                 folder_options(args),
@@ -101,9 +104,12 @@ impl Target {
 }
 
 fn unknown(path: &Path) -> Failure {
+    let extensions = FORMATS.iter().filter_map(|named| named.extensions.first());
+    let extensions: Vec<String> = extensions.map(|extension| format!(".{extension}")).collect();
     Failure::Usage(format!(
-        "cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet, .jsonl or .csv, or give --to",
-        redacted(&path.display().to_string())
+        "cannot tell the format from the name {:?}: end it in one of {}, or give --to",
+        redacted(&path.display().to_string()),
+        extensions.join(", ")
     ))
 }
 
@@ -148,7 +154,7 @@ fn sort_options(args: &OutputArgs) -> Option<SortOptions> {
 
 /// Whether an output is a folder of files.
 fn is_folder(path: &Path, args: &OutputArgs) -> bool {
-    args.to == Some(To::Delta) || args.folder.are_given() || target::Target::is_folder(path)
+    args.to.is_some_and(To::is_delta) || args.folder.are_given() || target::Target::is_folder(path)
 }
 
 fn folder_options(args: &OutputArgs) -> FolderOptions {
@@ -160,18 +166,6 @@ fn folder_options(args: &OutputArgs) -> FolderOptions {
         bytes_per_file: folder.bytes_per_file,
         partitions_max: partitions_max.unwrap_or(default.partitions_max),
         ..default
-    }
-}
-
-fn default_format(to: To) -> Format {
-    let ipc = |format| Format::Ipc(IpcOptions { format, ..IpcOptions::default() });
-    match to {
-        To::Arrow => ipc(ipc::Format::File),
-        To::Arrows => ipc(ipc::Format::Stream),
-        To::Parquet | To::Delta => Format::Parquet(ParquetOptions::default()),
-        To::Ndjson => Format::Json(JsonOptions::default()),
-        To::Csv => Format::Csv(CsvOptions::default()),
-        To::Tsv => Format::Csv(CsvOptions { delimiter: b'\t', ..CsvOptions::default() }),
     }
 }
 
