@@ -60,3 +60,15 @@ pub fn lacking_subcommand(error: &clap::Error) -> Option<Failure> {
     let has = FEATURES.iter().any(|known| known == &(*feature, true));
     (!has).then(|| lacking(feature))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FEATURES;
+
+    #[test]
+    fn the_features_are_those_of_the_manifest() {
+        let names: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+        let full = format!("\nfull = {names:?}\n");
+        assert!(include_str!("../Cargo.toml").contains(&full), "{full}");
+    }
+}
