@@ -7,10 +7,9 @@ use arrowsmith_number as number;
 use arrowsmith_number::{TextError, TimeUnit};
 use arrowsmith_simd::isa::Isa;
 
-use super::faults::text_error;
 use super::push_bits;
 use crate::json::program::{Id, Zone};
-use crate::json::walk::{FAIL, Subject, Walker};
+use crate::json::walk::{Subject, Walker};
 
 /// Microseconds in a second.
 const MICROS: i64 = 1_000_000;
@@ -32,7 +31,7 @@ impl<I: Isa> Walker<'_, I> {
         if self.input.at(pos) != b'"' {
             return self.other_type(id, pos);
         }
-        self.spark_text(id, pos, |text| number::parse_spark_date(text).map(i64::from))
+        self.text_by(id, pos, |text| number::parse_spark_date(text).map(i64::from))
     }
 
     /// A timestamp: a string, or, unless it is a local time, an integer, of seconds.
@@ -45,7 +44,7 @@ impl<I: Isa> Walker<'_, I> {
         pos: usize,
     ) -> usize {
         match self.input.at(pos) {
-            b'"' => self.spark_text(id, pos, |text| in_zone(text, unit, zone)),
+            b'"' => self.text_by(id, pos, |text| in_zone(text, unit, zone)),
             b'-' | b'0'..=b'9' if zone != Zone::Local => self.spark_seconds(id, unit, pos),
             _ => self.other_type(id, pos),
         }
@@ -68,33 +67,6 @@ impl<I: Isa> Walker<'_, I> {
                 pos + len
             }
             Err(_) => self.fail(ErrorKind::Overflow, pos, Subject::Value(id)),
-        }
-    }
-
-    /// A string that `parse` takes.
-    #[inline(always)]
-    fn spark_text(
-        &mut self,
-        id: Id,
-        pos: usize,
-        parse: impl Fn(&[u8]) -> Result<i64, TextError>,
-    ) -> usize {
-        if let Some((text, end)) = self.plain_string(pos)
-            && let Ok(value) = parse(text)
-        {
-            push_bits(self.values(id), value.cast_unsigned());
-            return end;
-        }
-        let end = self.scratch_text(id, pos);
-        if end == FAIL {
-            return FAIL;
-        }
-        match parse(self.scratch.text.last()) {
-            Ok(value) => {
-                push_bits(self.values(id), value.cast_unsigned());
-                end
-            }
-            Err(error) => self.text_fault(id, text_error(error), pos, end),
         }
     }
 }

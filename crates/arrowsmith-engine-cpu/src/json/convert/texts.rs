@@ -113,6 +113,33 @@ impl<I: Isa> Walker<'_, I> {
         end
     }
 
+    /// A string that `parse` takes.
+    #[inline(always)]
+    pub(super) fn text_by(
+        &mut self,
+        id: Id,
+        pos: usize,
+        parse: impl Fn(&[u8]) -> Result<i64, TextError>,
+    ) -> usize {
+        if let Some((text, end)) = self.plain_string(pos)
+            && let Ok(value) = parse(text)
+        {
+            push_bits(self.values(id), value.cast_unsigned());
+            return end;
+        }
+        let end = self.scratch_text(id, pos);
+        if end == FAIL {
+            return FAIL;
+        }
+        match parse(self.scratch.text.last()) {
+            Ok(value) => {
+                push_bits(self.values(id), value.cast_unsigned());
+                end
+            }
+            Err(error) => self.text_fault(id, text_error(error), pos, end),
+        }
+    }
+
     /// A string, or an integer in the column's unit.
     #[inline(always)]
     fn instant(
@@ -123,23 +150,7 @@ impl<I: Isa> Walker<'_, I> {
     ) -> usize {
         let first = self.input.at(pos);
         if first == b'"' {
-            if let Some((text, end)) = self.plain_string(pos)
-                && let Ok(value) = parse(text)
-            {
-                push_bits(self.values(id), value.cast_unsigned());
-                return end;
-            }
-            let end = self.scratch_text(id, pos);
-            if end == FAIL {
-                return FAIL;
-            }
-            return match parse(self.scratch.text.last()) {
-                Ok(value) => {
-                    push_bits(self.values(id), value.cast_unsigned());
-                    end
-                }
-                Err(error) => self.text_fault(id, text_error(error), pos, end),
-            };
+            return self.text_by(id, pos, parse);
         }
         if first != b'-' && !first.is_ascii_digit() {
             return self.other_type(id, pos);

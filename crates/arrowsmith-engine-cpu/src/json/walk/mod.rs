@@ -202,8 +202,7 @@ impl<I: Isa> Walker<'_, I> {
                 }
                 if let Some((stream, head)) = &stream {
                     let (records, next, tried) = self.stream(stream, *head, pos);
-                    progress.records += records as u64;
-                    progress.lines += records as u64;
+                    progress.add_lines(records);
                     pos = next;
                     stream_from = tried;
                     *self.mark = pos;
@@ -214,8 +213,7 @@ impl<I: Isa> Walker<'_, I> {
                 let isa = self.isa;
                 let (records, next) = isa.vectorize(Groups { walker: self, pos });
                 if records > 0 {
-                    progress.records += records as u64;
-                    progress.lines += records as u64;
+                    progress.add_lines(records);
                     pos = next;
                     continue;
                 }
@@ -225,8 +223,7 @@ impl<I: Isa> Walker<'_, I> {
                 let isa = self.isa;
                 let (records, next) = isa.vectorize(SpreadGroups { walker: self, pos });
                 if records > 0 {
-                    progress.records += records as u64;
-                    progress.lines += records as u64;
+                    progress.add_lines(records);
                     pos = next;
                     continue;
                 }

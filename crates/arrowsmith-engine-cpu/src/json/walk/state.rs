@@ -118,3 +118,12 @@ pub(crate) struct Progress {
     /// Whether it stopped between records, where a comma or another record was expected.
     pub between: bool,
 }
+
+impl Progress {
+    /// Adds records that were read together, one per line.
+    #[inline(always)]
+    pub fn add_lines(&mut self, records: usize) {
+        self.records += records as u64;
+        self.lines += records as u64;
+    }
+}
