@@ -22,6 +22,7 @@
 
 mod decoder;
 pub mod parquet;
+mod pieces;
 mod scan;
 mod supported;
 

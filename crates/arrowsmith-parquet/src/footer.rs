@@ -120,7 +120,8 @@ fn explain(error: ParquetError, encrypted: &Encrypted) -> Error {
 }
 
 /// An error of the `parquet` crate as ours.
-pub(crate) fn from_parquet(error: ParquetError) -> Error {
+#[must_use]
+pub fn from_parquet(error: ParquetError) -> Error {
     let (kind, message) = match error {
         ParquetError::General(message) => (FileErrorKind::Corrupt, message),
         ParquetError::NYI(message) => (FileErrorKind::Unsupported, message),

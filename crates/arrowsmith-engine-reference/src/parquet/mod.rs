@@ -17,6 +17,7 @@ use arrow_schema::ArrowError;
 use arrow_select::concat::concat;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_engine::{ColumnDecoder, ColumnRequest};
+use arrowsmith_parquet::footer::from_parquet;
 use arrowsmith_parquet::{
     Column, File, ReadOptions, RowSelection, Share, corrected_chunk, row_bytes,
 };
@@ -350,16 +351,6 @@ impl ChunkReader for Chunks {
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
         self.slice(start..start.saturating_add(length as u64))
     }
-}
-
-fn from_parquet(error: ParquetError) -> Error {
-    let (kind, message) = match error {
-        ParquetError::General(message) => (FileErrorKind::Corrupt, message),
-        ParquetError::NYI(message) => (FileErrorKind::Unsupported, message),
-        ParquetError::EOF(message) => (FileErrorKind::Truncated, message),
-        other => (FileErrorKind::Corrupt, other.to_string()),
-    };
-    Error::file(kind, message)
 }
 
 fn from_arrow(error: ArrowError) -> Error {
