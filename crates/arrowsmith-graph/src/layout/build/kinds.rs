@@ -12,7 +12,8 @@ use super::super::dwarf::Entry;
 use super::super::{
     Alternative, Bits, Choice, Element, Integer, Kind, Meaning, Member, OPTIONAL_NONE, Reference,
 };
-use super::{Builder, Parts, Place, Result, add, narrow, unique_names};
+use super::members::add;
+use super::{Builder, Parts, Place, Result, narrow, unique_names};
 
 impl Builder<'_> {
     /// The kind of a number, an enumeration or a pointer.
