@@ -13,6 +13,7 @@ use arrowsmith_workload::{Generator, Workload};
 use crate::machine;
 use crate::parquet::made::Made;
 use crate::result::{Report, Row};
+use crate::stats::float;
 
 /// The location of input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,8 +276,7 @@ fn add(
     if seconds.is_empty() {
         return report.missing(engine, workload, "no rounds");
     }
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people, of a few rounds")]
-    let (gigabytes, rounds) = (bytes as f64 / 1e9, seconds.len() as f64);
+    let (gigabytes, rounds) = (float(bytes) / 1e9, float(seconds.len() as u64));
     let energy = joules.map(|joules| format!(", {:.3} J/GB", joules / rounds / gigabytes));
     let kind = if engine.starts_with("arrowsmith") { "ours" } else { "reader" };
     let row = Row::new(workload, engine)

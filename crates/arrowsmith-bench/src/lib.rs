@@ -45,6 +45,7 @@ mod install;
 pub mod json;
 pub mod jvm;
 mod machine;
+mod namespace;
 pub mod objects;
 mod page;
 pub mod parquet;

@@ -15,16 +15,21 @@ pub(crate) fn describe() -> Machine {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Machine {
         cpu,
-        cores: std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
+        cores: cores(),
         memory_mb: memory_kib.map_or(0, |kib| kib * 1024 / 1_000_000),
         isa: isa(),
         os: format!("{} {} {}", std::env::consts::OS, std::env::consts::ARCH, kernel.trim()),
     }
 }
 
+/// Processors that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 /// Powers of two below the number of processors, and that number.
 pub(crate) fn thread_counts() -> Vec<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = cores();
     let below = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < cores);
     below.chain([cores]).collect()
 }

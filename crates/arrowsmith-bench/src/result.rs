@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::machine;
-use crate::stats::Spread;
+use crate::stats::{Spread, float, percentile};
 
 /// A whole run. Serializes to the documented JSON object, the fields of `extra` among the others.
 #[derive(Debug, Clone, Serialize)]
@@ -136,8 +136,8 @@ impl Row {
             let value = match *statistic {
                 "min" => spread.min,
                 "max" => spread.max,
-                "p5" => crate::stats::percentile(samples, 0.05),
-                "p95" => crate::stats::percentile(samples, 0.95),
+                "p5" => percentile(samples, 0.05),
+                "p95" => percentile(samples, 0.95),
                 _ => spread.median,
             };
             self.set(&format!("{unit}_{statistic}"), value);
@@ -239,10 +239,9 @@ impl Row {
 }
 
 /// 10^9 bytes per second from the median time; `None` without times.
-#[expect(clippy::cast_precision_loss, reason = "a speed has three digits")]
 pub(crate) fn gb_per_s(bytes: u64, seconds: &[f64]) -> Option<f64> {
     let median = Spread::of(seconds)?.median;
-    (median > 0.0).then(|| bytes as f64 / median / 1e9)
+    (median > 0.0).then(|| float(bytes) / median / 1e9)
 }
 
 /// Properties of a file that was read: the fact `file` of a row.

@@ -29,6 +29,12 @@ impl Spread {
     }
 }
 
+/// A count or a size as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "figures have a few digits")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}
+
 /// The quantile of the numbers, interpolated between neighbours; 0 if there are none.
 #[expect(
     clippy::cast_precision_loss,

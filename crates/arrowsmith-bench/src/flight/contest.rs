@@ -11,9 +11,11 @@ use serde::Deserialize;
 use super::place::Place;
 use super::{IPC_MAPPED, OURS, RAW, Report};
 use crate::check::{Check, Column};
+use crate::machine;
 use crate::page::maybe;
 use crate::process::{Process, Usage};
 use crate::result::Row;
+use crate::stats::float;
 
 /// A running server or client.
 #[derive(Debug)]
@@ -217,26 +219,25 @@ fn turn(
     Ok((turn, check))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes and counts are far below 2^53")]
 fn row(task: &Task<'_>, pair: &Pair, server: Option<&Contestant>, client: &Contestant) -> Row {
     let seconds: Vec<f64> = pair.turns.iter().map(|turn| turn.seconds).collect();
     let usage = |of: fn(&Turn) -> Option<Usage>| -> Option<(f64, f64)> {
         let all: Option<Vec<Usage>> = pair.turns.iter().map(of).collect();
         let all = all.filter(|all| !all.is_empty())?;
         // The mean, because the system counts in hundredths of a second.
-        let cpu_s = all.iter().map(|usage| usage.cpu_s).sum::<f64>() / all.len() as f64;
+        let cpu_s = all.iter().map(|usage| usage.cpu_s).sum::<f64>() / float(all.len() as u64);
         Some((cpu_s, all.iter().map(|usage| usage.peak_rss_mb).fold(0.0, f64::max)))
     };
     let (of_server, of_client) = (usage(|turn| turn.server), usage(|turn| turn.client));
     let total: f64 = seconds.iter().sum();
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = float(machine::cores() as u64);
     let both = of_server.zip(of_client).map(|(server, client)| server.0 + client.0);
     let mut network: Vec<u64> = pair.turns.iter().filter_map(|turn| turn.network_bytes).collect();
     network.sort_unstable();
     let clients = if client.name == RAW { "cpp" } else { &client.name };
     let versions = server.map(|server| server.version.clone());
     let versions: Vec<String> = versions.into_iter().chain([client.version.clone()]).collect();
-    let share = |cpu: f64| cpu * seconds.len() as f64 / total / cores as f64;
+    let share = |cpu: f64| cpu * float(seconds.len() as u64) / total / cores;
     let engine = server.map_or(IPC_MAPPED, |server| &server.name);
     Row::new(task.workload, engine)
         .with("client", clients)

@@ -18,6 +18,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::BenchError;
 use crate::check::{Check, Checker, arrow_bytes as arrow_bytes_of};
+use crate::machine;
 use crate::parquet::data::{Data, Rows};
 use crate::parquet::file::Note;
 
@@ -91,7 +92,6 @@ pub(super) fn make(
 fn write_all(mut set: DataSet, rows: u64, batch_rows: u64) -> Result<DataSet, BenchError> {
     let next = AtomicU64::new(0);
     let parts = Mutex::new(Vec::new());
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let work = || -> Result<(), String> {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
@@ -103,7 +103,7 @@ fn write_all(mut set: DataSet, rows: u64, batch_rows: u64) -> Result<DataSet, Be
         }
     };
     let done: Result<Vec<()>, String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..machine::cores()).map(|_| scope.spawn(work)).collect();
         let joined = workers.into_iter().map(|worker| worker.join());
         joined.map(|result| result.unwrap_or_else(|_| Err("a thread ended".into()))).collect()
     });

@@ -15,6 +15,7 @@ use super::contest::Contestant;
 use super::{IPC_TCP, PARQUET, RAW, Report};
 use crate::install::run;
 use crate::process::last_line;
+use crate::stats::float;
 
 /// Samples per second.
 const SAMPLES_PER_SECOND: &str = "199";
@@ -183,7 +184,7 @@ fn flame(engine: &str, stacks: &Stacks) -> Flame {
     let mut top: Vec<(&str, u64)> = top.into_iter().collect();
     top.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     top.truncate(TOP);
-    let part = |count: u64| number(count) / number(root.count);
+    let part = |count: u64| float(count) / float(root.count);
     Flame {
         engine: engine.to_owned(),
         samples: root.count,
@@ -193,10 +194,10 @@ fn flame(engine: &str, stacks: &Stacks) -> Flame {
 }
 
 fn svg(engine: &str, root: &Node) -> Markup {
-    let depth = depth(root, number(root.count)).min(DEPTH_MAX);
-    let height = LINE * number(depth as u64 + 1);
+    let depth = depth(root, float(root.count)).min(DEPTH_MAX);
+    let height = LINE * float(depth as u64 + 1);
     let mut frames = Vec::new();
-    place(&mut frames, root, (0.0, 0), number(root.count));
+    place(&mut frames, root, (0.0, 0), float(root.count));
     let label = format!("Flame graph of the server {engine}");
     html! {
         svg.wide.flame viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(label) {
@@ -207,7 +208,7 @@ fn svg(engine: &str, root: &Node) -> Markup {
 
 /// Levels above the root that are wide enough to be drawn.
 fn depth(node: &Node, total: f64) -> usize {
-    let wide = node.children.values().filter(|n| number(n.count) / total * WIDTH >= WIDTH_MIN);
+    let wide = node.children.values().filter(|n| float(n.count) / total * WIDTH >= WIDTH_MIN);
     wide.map(|child| 1 + depth(child, total)).max().unwrap_or(0)
 }
 
@@ -223,7 +224,7 @@ struct Frame<'a> {
 fn place<'a>(frames: &mut Vec<Frame<'a>>, node: &'a Node, at: (f64, usize), total: f64) {
     let (mut x, level) = at;
     for (name, child) in &node.children {
-        let width = number(child.count) / total * WIDTH;
+        let width = float(child.count) / total * WIDTH;
         if width >= WIDTH_MIN && level < DEPTH_MAX {
             frames.push(Frame { name, x, level, width });
             place(frames, child, (x, level + 1), total);
@@ -235,11 +236,11 @@ fn place<'a>(frames: &mut Vec<Frame<'a>>, node: &'a Node, at: (f64, usize), tota
 impl Frame<'_> {
     fn draw(&self, height: f64) -> Markup {
         let &Self { name, x, level, width } = self;
-        let y = height - LINE * number(level as u64 + 1);
+        let y = height - LINE * float(level as u64 + 1);
         // Neighbours differ, and the same function has the same colour everywhere.
         let hash = name.bytes().fold(5_u32, |h, byte| h.wrapping_mul(33) ^ u32::from(byte));
         let fill = format!("hsl({},70%,{}%)", 10 + hash % 45, 62 + hash / 64 % 14);
-        let fits = |letters: usize| number(letters as u64) < width / 5.6;
+        let fits = |letters: usize| float(letters as u64) < width / 5.6;
         let mut shown: String =
             name.chars().enumerate().take_while(|(at, _)| fits(at + 1)).map(|(_, c)| c).collect();
         if shown.len() < name.len() {
@@ -255,11 +256,6 @@ impl Frame<'_> {
             }
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are small")]
-fn number(value: u64) -> f64 {
-    value as f64
 }
 
 #[cfg(test)]

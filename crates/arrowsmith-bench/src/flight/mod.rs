@@ -30,7 +30,7 @@ use serde::Serialize;
 use self::build::Programs;
 use self::contest::{Contestant, Pair};
 use self::data::DataSet;
-use self::place::{Namespace, Place};
+use self::place::Place;
 use crate::BenchError;
 use crate::result::{self, Row};
 
@@ -186,7 +186,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     report.extra.keep_memory = held / 1_000_000 < report.machine.memory_mb;
     let mut place =
         Place { keep_memory: report.extra.keep_memory, namespace: None, folder: peers.clone() };
-    match Namespace::make() {
+    match place::loopback() {
         Ok(namespace) => place.namespace = Some(namespace),
         Err(reason) => report.missing("network", "", format!("bytes are not counted: {reason}")),
     }

@@ -11,6 +11,7 @@ use crate::page::{
     row_table, section, times,
 };
 use crate::result::Row;
+use crate::stats::float;
 
 /// Seconds and their deviation in the paper's Fig. 3, from its authors' spreadsheet: C++ with the
 /// wheel's libraries.
@@ -185,7 +186,7 @@ fn resource_use(report: &Report) -> Markup {
             Cell::With(|row| maybe(row.number("cpu_share"), |s| format!("{:.0} %", s * 100.0))),
         ),
         ("MB sent", Cell::Number("network_bytes", 1e-6)),
-        ("of the arrays", Cell::With(|row| sent(row, megabytes(row.count("bytes")) * 1e6))),
+        ("of the arrays", Cell::With(|row| sent(row, float(row.count("bytes"))))),
         ("MB/s of network", Cell::With(|row| sent(row, row.seconds_median() * 1e6))),
     ];
     let intro = "Server and client of the same language, on the processors of one machine; the \
@@ -244,7 +245,7 @@ fn lines(report: &Report) -> Markup {
     let lines = &report.extra.lines;
     let values: Vec<(&str, [f64; 3])> = lines
         .iter()
-        .map(|one| (&*one.engine, [megabytes((one.server + one.client) as u64) * 1e6; 3]))
+        .map(|one| (&*one.engine, [float((one.server + one.client) as u64); 3]))
         .collect();
     let rows = lines.iter().map(|one| {
         let paper = PAPER_LINES.iter().find(|(name, _)| *name == one.engine);

@@ -4,38 +4,16 @@
 //! not changed.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::install::run;
+use crate::namespace::{Namespace, ip};
 use crate::process::Process;
 
-/// A network namespace with only a loopback device; removed in the end.
-#[derive(Debug)]
-pub(super) struct Namespace(String);
-
-impl Namespace {
-    pub(super) fn make() -> Result<Self, String> {
-        let name = format!("arrowsmith-flight-{}", std::process::id());
-        run(Command::new("ip").args(["netns", "add", &name]))?;
-        let this = Self(name);
-        run(Command::new("ip").args(["-n", &this.0, "link", "set", "lo", "up"]))?;
-        Ok(this)
-    }
-
-    /// Bytes that went over its loopback device so far.
-    fn bytes(&self) -> Option<u64> {
-        let name = &self.0;
-        let printed =
-            run(Command::new("ip").args(["-s", "-j", "-n", name, "link", "show", "lo"])).ok()?;
-        let links: serde_json::Value = serde_json::from_slice(&printed).ok()?;
-        links[0]["stats64"]["tx"]["bytes"].as_u64()
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = Command::new("ip").args(["netns", "del", &self.0]).stderr(Stdio::null()).status();
-    }
+/// A namespace with only a loopback device.
+pub(super) fn loopback() -> Result<Namespace, String> {
+    let namespace = Namespace::make(format!("arrowsmith-flight-{}", std::process::id()))?;
+    ip(&format!("-n {} link set lo up", namespace.name()))?;
+    Ok(namespace)
 }
 
 /// Tells the allocators of C and of Arrow to keep freed memory.
@@ -63,9 +41,8 @@ impl Place {
     /// A command inside of the namespace.
     pub(super) fn command(&self, words: &[PathBuf]) -> Command {
         let mut all: Vec<&Path> = words.iter().map(PathBuf::as_path).collect();
-        if let Some(Namespace(name)) = &self.namespace {
-            let prefix = ["ip", "netns", "exec", name].map(Path::new);
-            all.splice(0..0, prefix);
+        if let Some(namespace) = &self.namespace {
+            all.splice(0..0, namespace.prefix().map(Path::new));
         }
         let mut all = all.into_iter();
         let mut command = Command::new(all.next().unwrap_or(Path::new("false")));
@@ -83,6 +60,9 @@ impl Place {
 
     /// Bytes over the network so far, with all protocol overhead; `None` without a namespace.
     pub(super) fn network_bytes(&self) -> Option<u64> {
-        self.namespace.as_ref()?.bytes()
+        let name = self.namespace.as_ref()?.name();
+        let printed = ip(&format!("-s -j -n {name} link show lo")).ok()?;
+        let links: serde_json::Value = serde_json::from_slice(&printed).ok()?;
+        links[0]["stats64"]["tx"]["bytes"].as_u64()
     }
 }

@@ -11,18 +11,19 @@ mod connect;
 mod files;
 mod page;
 mod process;
+mod run;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use arrowsmith_load::{Amount, LatencyMs, Options as LoadOptions, Rate, Source};
+use arrowsmith_load::{Amount, LatencyMs, Source};
 use arrowsmith_workload::{Layout, VALUES_MAX_DEFAULT, Workload};
 use serde::Serialize;
 
-use self::process::{Service, joules};
+use self::process::joules;
+use self::run::{Plan, Run, once};
 use crate::BenchError;
 use crate::install;
 use crate::machine;
@@ -120,30 +121,6 @@ pub struct Latency {
     pub repeated_records: u64,
 }
 
-/// One run.
-struct Run {
-    seconds: f64,
-    bytes: u64,
-    records: u64,
-    latency: Option<LatencyMs>,
-    cpu_s: Option<f64>,
-    joules: Option<f64>,
-    peak_rss_mb: Option<f64>,
-    stage_s: Vec<(String, f64)>,
-    sent: u64,
-    stored: u64,
-}
-
-impl Run {
-    fn lost(&self) -> u64 {
-        self.sent.saturating_sub(self.stored)
-    }
-
-    fn repeated(&self) -> u64 {
-        self.stored.saturating_sub(self.sent)
-    }
-}
-
 /// A participant, and its program.
 struct Candidate<'a> {
     name: &'a str,
@@ -156,17 +133,6 @@ struct Task<'a> {
     source: &'a Source,
     threads: usize,
     bytes: u64,
-}
-
-/// Options of a single run.
-struct Plan<'a> {
-    program: &'a std::path::Path,
-    workload: Workload,
-    engine: &'a str,
-    threads: usize,
-    source: &'a Source,
-    amount: Amount,
-    rate: Option<f64>,
 }
 
 /// Runs the suite.
@@ -346,76 +312,4 @@ fn latency(
         });
     }
     Ok(())
-}
-
-/// Starts a service, sends, and counts its output.
-fn once(plan: &Plan<'_>) -> Result<Run, BenchError> {
-    let launch = match plan.engine {
-        REDPANDA_CONNECT => connect::launch(plan.program, plan.workload, plan.threads),
-        engine => process::ours(plan.program, plan.workload.name(), engine, plan.threads),
-    };
-    let service = Service::start(launch?)?;
-    // A first record, so that files are open and code is compiled before the timing.
-    let first = send(plan, &service, Amount::Records(1), None, 1)?;
-    let before = service.usage();
-    let energy = joules();
-    let rate = plan.rate.map(Rate::BytesPerSecond);
-    let report = send(plan, &service, plan.amount, rate, CONNECTIONS)?;
-    let energy = energy.zip(joules()).map(|(from, to)| to - from).filter(|joules| *joules >= 0.0);
-    let after = service.usage();
-    let stage_s = service.stages()?;
-    let stored = service.end()?;
-    Ok(Run {
-        seconds: report.seconds,
-        bytes: report.sent_bytes,
-        records: report.sent_records,
-        latency: report.latency,
-        cpu_s: before.zip(after).map(|(before, after)| after.cpu_s - before.cpu_s),
-        joules: energy,
-        peak_rss_mb: after.map(|usage| usage.peak_rss_mb),
-        stage_s,
-        sent: first.sent_records + report.sent_records,
-        stored,
-    })
-}
-
-fn send(
-    plan: &Plan<'_>,
-    service: &Service,
-    amount: Amount,
-    rate: Option<Rate>,
-    connections: usize,
-) -> Result<arrowsmith_load::Report, BenchError> {
-    let failed = |message: String| BenchError::Service { message };
-    let target = service
-        .target()
-        .parse()
-        .map_err(|error: arrowsmith_load::TargetError| failed(error.to_string()))?;
-    let options = LoadOptions {
-        amount,
-        rate,
-        connections,
-        chunk_bytes: CHUNK_BYTES,
-        acknowledge: true,
-        ..LoadOptions::new(target, source_for(plan, rate))
-    };
-    let report = arrowsmith_load::run(&options, &AtomicBool::new(false))
-        .map_err(|error| failed(error.to_string()))?;
-    if report.incomplete_connections > 0 || report.acknowledged_records != Some(report.sent_records)
-    {
-        return Err(failed(format!("not everything was acknowledged: {:?}", report.failures)));
-    }
-    Ok(report)
-}
-
-/// At a rate, chunks are small, so that they are due evenly; otherwise as large as generated.
-fn source_for(plan: &Plan<'_>, rate: Option<Rate>) -> Source {
-    if rate.is_none() {
-        return plan.source.clone();
-    }
-    let workload = plan.workload;
-    let layout = Layout::default();
-    let values_max = VALUES_MAX_DEFAULT;
-    Source::Generated { workload, seed: SEED, values_max, layout }
-        .repeated(REPEATED_BYTES, CHUNK_BYTES / 16)
 }

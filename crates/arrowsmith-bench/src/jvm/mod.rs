@@ -24,7 +24,7 @@ use self::plan::{Figure, Point};
 use crate::error::BenchError;
 use crate::machine;
 use crate::result::{self, Row, gb_per_s};
-use crate::stats::Spread;
+use crate::stats::{Spread, float};
 
 /// Seed of all random data.
 const SEED: u64 = 2018;
@@ -212,7 +212,7 @@ impl Suite<'_> {
                 let machine = find(name, one.threads)?;
                 // Seconds per byte, so that both have the same unit.
                 let per = |seconds: &[f64], bytes: u64| -> Vec<f64> {
-                    seconds.iter().map(|seconds| seconds / number(bytes)).collect()
+                    seconds.iter().map(|seconds| seconds / float(bytes)).collect()
                 };
                 let machine = per(&machine.seconds, machine.bytes);
                 Spread::of_ratios(&machine, &per(seconds, one.bytes)).map(|spread| spread.median)
@@ -311,11 +311,6 @@ fn transfer_gb_per_s(row: &Row) -> f64 {
 /// Whether it is one of the machine's limits.
 fn is_machine(row: &Row) -> bool {
     row.engine().ends_with("-bandwidth")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
-fn number(value: u64) -> f64 {
-    value as f64
 }
 
 #[cfg(test)]

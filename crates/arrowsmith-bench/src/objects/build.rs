@@ -8,9 +8,8 @@ use std::process::Command;
 
 use arrowsmith_graph::{generate, layout};
 
-use super::missing;
+use super::Report;
 use crate::install::{Sources, remove, run, sources, write};
-use crate::result::NotMeasured;
 
 const PEERS: Sources = sources!(
     "peers/objects": "codec.hpp", "main.cpp", "net.cpp", "paper.hpp", "paper.cpp", "ours.cpp", "boost.cpp",
@@ -62,12 +61,14 @@ pub(super) struct Built {
     pub codecs: PathBuf,
     /// Both sides of the network; `net.cpp`.
     pub network: PathBuf,
-    /// Missing libraries.
-    pub not_measured: Vec<NotMeasured>,
 }
 
-/// Compiles everything that can be compiled here.
-pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Result<Built, String> {
+/// Compiles everything that can be compiled here; missing libraries are listed in the report.
+pub(super) fn contestants(
+    peers: &Path,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Built, String> {
     let peers = std::path::absolute(peers).map_err(|e| format!("{}: {e}", peers.display()))?;
     let folder = peers.join("objects");
     for sources in [PEERS, CLASSES, RUNTIME] {
@@ -88,7 +89,7 @@ pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Resul
 
     objects.push(compile(&folder, "main.cpp")?);
     let mut libraries = Vec::new();
-    let mut not_measured = vec![missing("bitsery", "Debian 12 has no package of it")];
+    report.missing("bitsery", "", "Debian 12 has no package of it");
     for peer in &LIBRARIES {
         match library(&folder, peer) {
             Ok(more) => {
@@ -97,13 +98,13 @@ pub(super) fn contestants(peers: &Path, progress: &mut dyn FnMut(&str)) -> Resul
             }
             Err(reason) => {
                 let reason = format!("{reason}; bench/peers/objects/setup.sh installs it");
-                not_measured.push(missing(peer.name, reason));
+                report.missing(peer.name, "", reason);
             }
         }
     }
     let codecs = folder.join("run");
     link(&folder, &codecs, &objects, &libraries)?;
-    Ok(Built { codecs, network, not_measured })
+    Ok(Built { codecs, network })
 }
 
 /// The equivalent of `arrowsmith objects generate expression.o --root Node`.

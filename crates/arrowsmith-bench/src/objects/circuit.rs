@@ -12,8 +12,9 @@ use arrowsmith_rtlgen::graph::{Design, Options as Widths, generate};
 use arrowsmith_rtlgen::library::with_library;
 use serde::{Deserialize, Serialize};
 
-use super::{Options, Report, missing};
+use super::{Options, Report};
 use crate::rtl::synthesis::{Sources, Tools};
+use crate::stats::float;
 
 /// The paper's classes in the paper's word size.
 const LAYOUT: &str = include_str!("../../embedded/expression/layout-i386.json");
@@ -59,17 +60,17 @@ pub(super) fn measure(options: &Options, report: &mut Report, progress: &mut dyn
     });
     let (layout, design) = match design {
         Ok(both) => both,
-        Err(reason) => return report.not_measured.push(missing("circuit", reason)),
+        Err(reason) => return report.missing("circuit", "", reason),
     };
     progress("simulating the circuit");
     match simulate(options, &layout, &design) {
         Ok(cycles) => report.extra.cycles = cycles,
-        Err(reason) => report.not_measured.push(missing("circuit, cycles", reason)),
+        Err(reason) => report.missing("circuit, cycles", "", reason),
     }
     progress("synthesizing the circuit");
     match synthesize(&design) {
         Ok(resources) => report.extra.resources = resources,
-        Err(reason) => report.not_measured.push(missing("circuit, resources", reason)),
+        Err(reason) => report.missing("circuit, resources", "", reason),
     }
 }
 
@@ -122,8 +123,7 @@ fn simulate(options: &Options, layout: &Layout, design: &Design) -> Result<Vec<C
                 message_bytes: u32::try_from(message.len()).unwrap_or(u32::MAX),
                 object_bytes,
                 cycles: answers.last().map_or(0, |answer| answer.cycles),
-                #[expect(clippy::cast_precision_loss, reason = "fewer than 2^52 cycles")]
-                cycles_back_to_back: run.cycles as f64 / f64::from(BACK_TO_BACK),
+                cycles_back_to_back: float(run.cycles) / f64::from(BACK_TO_BACK),
             })
         })
         .collect()

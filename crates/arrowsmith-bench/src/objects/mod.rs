@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::BenchError;
 use crate::install;
 use crate::page::distinct;
-use crate::result::{self, NotMeasured, Row};
+use crate::result::{self, Row};
 use crate::stats::Spread;
 
 pub use circuit::{Cycles, Resources};
@@ -119,8 +119,7 @@ impl Report {
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let mut report: Report = result::Report::start("objects", None, Extra::default());
     let service = |message: String| BenchError::Service { message };
-    let built = build::contestants(&options.peers_dir, progress).map_err(service)?;
-    report.not_measured.extend(built.not_measured.clone());
+    let built = build::contestants(&options.peers_dir, &mut report, progress).map_err(service)?;
     progress("timing the contestants, all in one process");
     let mut command = Command::new(&built.codecs);
     command.arg(options.rounds.to_string()).arg(options.span_ms.to_string());
@@ -129,12 +128,12 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     if options.network {
         network::measure(options, &built.network, &mut report, progress);
     } else {
-        report.not_measured.push(missing("network", "it was not requested"));
+        report.missing("network", "", "it was not requested");
     }
     if options.circuit {
         circuit::measure(options, &mut report, progress);
     } else {
-        report.not_measured.push(missing("circuit", "it was not requested"));
+        report.missing("circuit", "", "it was not requested");
     }
     Ok(report)
 }
@@ -154,8 +153,4 @@ fn rows(printed: &[u8]) -> Result<Vec<Row>, String> {
             Ok(row.samples("use_ns", &used, &["median"]))
         })
         .collect()
-}
-
-fn missing(engine: &str, reason: impl Into<String>) -> NotMeasured {
-    NotMeasured { engine: engine.into(), workload: String::new(), reason: reason.into() }
 }

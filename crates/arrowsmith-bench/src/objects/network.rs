@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Round trips between two network namespaces, joined by a pair of virtual Ethernet devices, all
-//! created for the run and removed after it. Requires root and `ip`; the machine's own network is
-//! not changed.
+//! Round trips between two network namespaces, joined by a pair of virtual Ethernet devices.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OURS, Options, PAPER, Report, missing};
+use super::{OURS, Options, PAPER, Report};
 use crate::install::run;
+use crate::namespace::{Namespace, ip};
 
 /// The server's address; both namespaces have no other network.
 const SERVER: &str = "10.0.0.2";
@@ -49,42 +48,32 @@ struct Printed {
 
 /// Two namespaces and their link.
 struct Line {
-    client: String,
-    server: String,
+    client: Namespace,
+    server: Namespace,
 }
 
 impl Line {
     fn make() -> Result<Self, String> {
-        let id = std::process::id();
-        let line = Self { client: format!("asbench{id}a"), server: format!("asbench{id}b") };
-        let (a, b) = (&line.client, &line.server);
+        let make = |end: &str| Namespace::make(format!("asbench{}{end}", std::process::id()));
+        let line = Self { client: make("a")?, server: make("b")? };
+        let (a, b) = (line.client.name(), line.server.name());
         for words in [
-            format!("netns add {a}"),
-            format!("netns add {b}"),
             format!("link add as0 netns {a} type veth peer name as0 netns {b}"),
             format!("-n {a} addr add 10.0.0.1/24 dev as0"),
             format!("-n {b} addr add {SERVER}/24 dev as0"),
             format!("-n {a} link set as0 up"),
             format!("-n {b} link set as0 up"),
         ] {
-            run(Command::new("ip").args(words.split(' ')))?;
+            ip(&words)?;
         }
         Ok(line)
     }
 
-    fn within(namespace: &str, program: &Path) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", namespace]).arg(program);
+    fn within(namespace: &Namespace, program: &Path) -> Command {
+        let [ip, arguments @ ..] = namespace.prefix();
+        let mut command = Command::new(ip);
+        command.args(arguments).arg(program);
         command
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        for namespace in [&self.client, &self.server] {
-            let _ =
-                Command::new("ip").args(["netns", "del", namespace]).stderr(Stdio::null()).status();
-        }
     }
 }
 
@@ -108,15 +97,12 @@ pub(super) fn measure(
     progress("round trips between two network namespaces");
     let line = match Line::make() {
         Ok(line) => line,
-        Err(reason) => {
-            report.not_measured.push(missing("network", reason));
-            return;
-        }
+        Err(reason) => return report.missing("network", "", reason),
     };
     let done = reflect(options, program, &line, report)
         .and_then(|()| objects(options, program, &line, report));
     if let Err(reason) = done {
-        report.not_measured.push(missing("network", reason));
+        report.missing("network", "", reason);
     }
 }
 

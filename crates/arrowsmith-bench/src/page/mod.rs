@@ -7,10 +7,12 @@
 
 mod chart;
 
+use arrow_array::temporal_conversions::timestamp_s_to_datetime;
 use maud::{Markup, PreEscaped, Render, html};
 
 pub(crate) use self::chart::{Chart, Form, Series, legend};
 use crate::result::{Report, Row};
+use crate::stats::float;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -195,9 +197,8 @@ pub(crate) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
 pub(crate) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
+    float(bytes) / 1e6
 }
 
 /// The distinct values, in order of appearance.
@@ -211,19 +212,9 @@ pub(crate) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec
     all
 }
 
-/// The date of a time, by Howard Hinnant's `civil_from_days`: years that begin in March, in eras of
-/// 400 years.
 fn date(unix_s: u64) -> String {
-    let days = unix_s / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    let date = unix_s.try_into().ok().and_then(timestamp_s_to_datetime);
+    maybe(date, |date| date.date().to_string())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::{View, paper};
 use crate::page::{Chart, Form, Series, legend, panels, plural, section};
 use crate::result::Row;
+use crate::stats::float;
 
 /// The array maxima of the JSON paper's figure.
 const MAXIMA: [u32; 4] = [1, 8, 64, 512];
@@ -85,7 +86,6 @@ fn every_workload(view: &View<'_>, threads: u64) -> Markup {
 
 /// The speed-up of each engine with threads: the geometric mean over all workloads that were
 /// measured with every thread count.
-#[expect(clippy::cast_precision_loss, reason = "thread counts are small")]
 fn scaling(view: &View<'_>) -> Markup {
     let (Some(&first), true) = (view.threads.first(), view.threads.len() > 1) else {
         let none = html! { p.none { "Not measured: one thread count only." } };
@@ -97,7 +97,7 @@ fn scaling(view: &View<'_>) -> Markup {
     });
     let title = "Speed-up over the smallest thread count";
     let chart = Chart::lines(title, ("threads", "times"), &view.threads, series);
-    let ideal = view.threads.iter().map(|&threads| threads as f64 / first as f64).collect();
+    let ideal = view.threads.iter().map(|&threads| float(threads) / float(first)).collect();
     let chart = Chart { ideal, ..chart };
     section(
         "Thread scaling",
@@ -107,7 +107,6 @@ fn scaling(view: &View<'_>) -> Markup {
     )
 }
 
-#[expect(clippy::cast_precision_loss, reason = "there are a few workloads")]
 pub(super) fn mean_speed_up(
     view: &View<'_>,
     engine: &str,
@@ -120,6 +119,6 @@ pub(super) fn mean_speed_up(
         Some((base.seconds_median() / more.seconds_median()).ln())
     });
     let logarithms: Vec<f64> = logarithms.collect();
-    let mean = logarithms.iter().sum::<f64>() / logarithms.len() as f64;
+    let mean = logarithms.iter().sum::<f64>() / float(logarithms.len() as u64);
     (!logarithms.is_empty()).then(|| mean.exp())
 }

@@ -7,6 +7,8 @@
 use arrowsmith_engine_rtl::Interface;
 use serde::Serialize;
 
+use crate::stats::float;
+
 /// An FPGA of the papers, with its maker's published sizes.
 #[derive(Debug, Clone, Copy)]
 pub struct Device {
@@ -150,24 +152,27 @@ pub struct Run {
     pub blocked: u64,
 }
 
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    float(part) / float(whole.max(1))
+}
+
 impl Run {
     /// Bytes read per cycle.
     #[must_use]
     pub fn input_per_cycle(&self) -> f64 {
-        self.input_bytes as f64 / self.cycles.max(1) as f64
+        ratio(self.input_bytes, self.cycles)
     }
 
     /// Bytes of Arrow per cycle.
     #[must_use]
     pub fn output_per_cycle(&self) -> f64 {
-        self.output_bytes as f64 / self.cycles.max(1) as f64
+        ratio(self.output_bytes, self.cycles)
     }
 
     /// Bytes of Arrow per byte read.
     #[must_use]
     pub fn expansion(&self) -> f64 {
-        self.output_bytes as f64 / self.input_bytes.max(1) as f64
+        ratio(self.output_bytes, self.input_bytes)
     }
 
     /// GB read per second by this many circuits on their own memories.
@@ -194,16 +199,14 @@ pub fn fit_half(device: &Device, luts: u64, block_ram_36: u64) -> u64 {
 
 /// Per cent of a whole.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub fn per_cent(part: u64, whole: u64) -> f64 {
-    100.0 * part as f64 / whole.max(1) as f64
+    100.0 * ratio(part, whole)
 }
 
 /// Look-up tables per GB/s.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub fn luts_per_gb_per_s(luts: u64, gb_per_s: f64) -> f64 {
-    luts as f64 / gb_per_s
+    float(luts) / gb_per_s
 }
 
 /// The clock for a path of this many nanoseconds, in MHz.
@@ -221,10 +224,9 @@ const BLOCK_RAM_WATTS_PER_MHZ: f64 = 10e-6;
 /// Joules per GB read, an estimate: the fabric's dynamic power divided by its throughput. Without
 /// the shell, the link and the static power.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
 pub fn joules_per_gb(luts: u64, block_ram_36: u64, input_per_cycle: f64) -> f64 {
     let watts_per_mhz =
-        luts as f64 * LUT_WATTS_PER_MHZ + block_ram_36 as f64 * BLOCK_RAM_WATTS_PER_MHZ;
+        float(luts) * LUT_WATTS_PER_MHZ + float(block_ram_36) * BLOCK_RAM_WATTS_PER_MHZ;
     watts_per_mhz * 1e3 / input_per_cycle
 }
 
