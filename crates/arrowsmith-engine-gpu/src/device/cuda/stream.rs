@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A CUDA stream: copies through pinned memory, launches, and events.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_buffer::MutableBuffer;
+use arrowsmith_core::Result;
+use cudarc::driver::{result, sys};
+
+use super::{CudaDevice, Handle, checked};
+use crate::device::{BLOCK, Event, Ptr, Stream, failure, host_len};
+
+/// Pinned host memory, which the device copies to and from by DMA.
+#[derive(Debug)]
+pub(super) struct Pinned {
+    at: Option<Handle<c_void>>,
+    bytes: usize,
+    /// Bytes that queued copies still use.
+    used: usize,
+}
+
+impl Pinned {
+    pub(super) const EMPTY: Self = Self { at: None, bytes: 0, used: 0 };
+
+    /// Frees the old memory and allocates `bytes`. No queued copy may use the old memory.
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<()> {
+        self.release();
+        let bytes = bytes.next_power_of_two().max(1 << 20);
+        // SAFETY: the memory is written before it is read.
+        let at = checked("cuMemHostAlloc", unsafe { result::malloc_host(bytes, 0) })?;
+        if NonNull::new(at).is_none() {
+            return Err(failure("gpu: no pinned memory"));
+        }
+        (self.at, self.bytes, self.used) = (Some(Handle(at)), bytes, 0);
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self) {
+        if let Some(at) = self.at.take() {
+            // SAFETY: `malloc_host` returned it; the stream was synchronized, so no copy uses it.
+            let _ = unsafe { result::free_host(at.0) };
+        }
+        (self.bytes, self.used) = (0, 0);
+    }
+
+    /// The bytes `from..from + len`.
+    pub(super) fn slice(&mut self, from: usize, len: usize) -> &mut [u8] {
+        match self.at {
+            // SAFETY: `from + len <= self.bytes`, the size of the allocation; the stream was
+            // synchronized, or queued copies use other parts.
+            Some(at) if from + len <= self.bytes => unsafe {
+                std::slice::from_raw_parts_mut(at.0.cast::<u8>().add(from), len)
+            },
+            _ => &mut [],
+        }
+    }
+}
+
+/// A CUDA stream, with pinned memory for uploads and downloads.
+#[derive(Debug)]
+pub(super) struct CudaStream {
+    device: Arc<CudaDevice>,
+    stream: Handle<sys::CUstream_st>,
+    up: Pinned,
+    down: Pinned,
+}
+
+impl CudaStream {
+    pub(super) fn new(device: Arc<CudaDevice>, stream: sys::CUstream) -> Self {
+        Self { device, stream: Handle(stream), up: Pinned::EMPTY, down: Pinned::EMPTY }
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        // SAFETY: the stream lives until `drop`.
+        let waited = unsafe { result::stream::synchronize(self.stream.0) };
+        self.up.used = 0;
+        checked("cuStreamSynchronize", waited)
+    }
+}
+
+/// A CUDA event; its handle has a stable address, as the Arrow C Device interface requires.
+#[derive(Debug)]
+struct CudaEvent {
+    device: Arc<CudaDevice>,
+    event: Box<Handle<sys::CUevent_st>>,
+}
+
+impl Event for CudaEvent {
+    fn address(&self) -> *mut c_void {
+        std::ptr::from_ref(&self.event.0).cast_mut().cast()
+    }
+
+    fn wait(&self) -> Result<()> {
+        let _entered = self.device.enter()?;
+        // SAFETY: the event lives until `drop`.
+        checked("cuEventSynchronize", unsafe { result::event::synchronize(self.event.0) })
+    }
+}
+
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        let _entered = self.device.enter();
+        // SAFETY: created in `record`; the driver keeps a pending event until it has happened.
+        let _ = unsafe { result::event::destroy(self.event.0) };
+    }
+}
+
+impl Stream for CudaStream {
+    fn copy_in(&mut self, to: Ptr, bytes: &[u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let _entered = self.device.enter()?;
+        if self.up.bytes - self.up.used < bytes.len() {
+            self.wait()?;
+            if self.up.bytes < bytes.len() {
+                self.up.grow(bytes.len())?;
+            }
+        }
+        let from = self.up.used;
+        let staged = self.up.slice(from, bytes.len());
+        staged.copy_from_slice(bytes);
+        // SAFETY: by the contract of `Stream`, `to` is device memory of at least `bytes.len()`
+        // bytes; the staged bytes are unchanged until the stream is synchronized, because `used`
+        // reserves them.
+        let copied = unsafe { result::memcpy_htod_async(to.0, staged, self.stream.0) };
+        self.up.used += bytes.len();
+        checked("cuMemcpyHtoDAsync", copied)
+    }
+
+    fn copy_within(&mut self, to: Ptr, from: Ptr, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _entered = self.device.enter()?;
+        // SAFETY: by the contract of `Stream`, both addresses are device memory of at least `bytes`
+        // bytes.
+        let copied =
+            unsafe { result::memcpy_dtod_async(to.0, from.0, host_len(bytes)?, self.stream.0) };
+        checked("cuMemcpyDtoDAsync", copied)
+    }
+
+    fn record(&mut self) -> Result<Option<Box<dyn Event>>> {
+        let _entered = self.device.enter()?;
+        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING;
+        let event = checked("cuEventCreate", result::event::create(flags))?;
+        // From here on, so that `drop` destroys it whatever fails.
+        let device = Arc::clone(&self.device);
+        let recorded = CudaEvent { device, event: Box::new(Handle(event)) };
+        // SAFETY: the event was just created, and the stream lives until `drop`.
+        let done = unsafe { result::event::record(event, self.stream.0) };
+        checked("cuEventRecord", done)?;
+        Ok(Some(Box::new(recorded)))
+    }
+
+    fn fill(&mut self, at: Ptr, byte: u8, bytes: u64) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _entered = self.device.enter()?;
+        // SAFETY: by the contract of `Stream`, `at` is device memory of at least `bytes` bytes.
+        let filled =
+            unsafe { result::memset_d8_async(at.0, byte, host_len(bytes)?, self.stream.0) };
+        checked("cuMemsetD8Async", filled)
+    }
+
+    fn launch(&mut self, kernel: &'static str, grid: u64, args: &[u64]) -> Result<()> {
+        let _entered = self.device.enter()?;
+        let function = self.device.kernels.get(kernel).copied();
+        let function =
+            function.ok_or_else(|| failure(format!("gpu: there is no kernel {kernel}")))?;
+        let grid = u32::try_from(grid).ok().filter(|grid| *grid <= i32::MAX.unsigned_abs());
+        let grid = grid.ok_or_else(|| failure("gpu: more blocks than a grid has"))?;
+        let mut held = args.to_vec();
+        let mut params = [held.as_mut_ptr().cast::<c_void>()];
+        let block = u32::try_from(BLOCK).unwrap_or(256);
+        // SAFETY: a kernel takes one structure of `args.len()` eight-byte fields: the shim, which
+        // tests every launch, compares the numbers. The driver copies the parameters before it
+        // returns.
+        let launched = unsafe {
+            result::launch_kernel(
+                function.0,
+                (grid, 1, 1),
+                (block, 1, 1),
+                0,
+                self.stream.0,
+                &mut params,
+            )
+        };
+        checked(&format!("kernel {kernel}"), launched)
+    }
+
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
+        let _entered = self.device.enter()?;
+        let mut bytes = 0;
+        for part in parts {
+            bytes += host_len(part.1.next_multiple_of(64))?;
+        }
+        if self.down.bytes < bytes {
+            // A fetch that failed half-way may still use this memory.
+            self.wait()?;
+            self.down.grow(bytes)?;
+        }
+        let mut from = 0;
+        for &(at, len) in parts {
+            let len = host_len(len)?;
+            if len > 0 {
+                let staged = self.down.slice(from, len);
+                // SAFETY: by the contract of `Stream`, `at` is device memory of at least `len`
+                // bytes; the staged bytes are not accessed until the stream is synchronized, below.
+                let copied = unsafe { result::memcpy_dtoh_async(staged, at.0, self.stream.0) };
+                checked("cuMemcpyDtoHAsync", copied)?;
+            }
+            from += len.next_multiple_of(64);
+        }
+        self.wait()?;
+        let mut fetched = Vec::with_capacity(parts.len());
+        let mut from = 0;
+        for part in parts {
+            let len = host_len(part.1)?;
+            let mut buffer = MutableBuffer::new(len);
+            buffer.extend_from_slice(self.down.slice(from, len));
+            from += len.next_multiple_of(64);
+            fetched.push(buffer);
+        }
+        Ok(fetched)
+    }
+}
+
+impl Drop for CudaStream {
+    fn drop(&mut self) {
+        let _entered = self.device.enter();
+        let _ = self.wait();
+        self.up.release();
+        self.down.release();
+        // SAFETY: created in `stream`; the stream was synchronized, so no work is left.
+        let _ = unsafe { result::stream::destroy(self.stream.0) };
+    }
+}

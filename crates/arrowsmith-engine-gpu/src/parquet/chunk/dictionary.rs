@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The dictionary of a chunk on the device: its bytes, and where its texts are.
+
+use super::super::pages::Host;
+use super::super::shape::{Form, Shape};
+use super::run::{Halt, Run};
+use super::unpack::Areas;
+use crate::abi::*;
+use crate::device::Ptr;
+
+/// The dictionary on the device: its bytes, or where its texts are, and how many there are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Dictionary {
+    pub(super) bytes: Ptr,
+    pub(super) words: Ptr,
+    pub(super) lens: Ptr,
+    pub(super) count: usize,
+}
+
+/// Makes the dictionary ready; one that is malformed is left to another engine.
+pub(super) fn dictionary(
+    run: &mut Run<'_>,
+    shape: &Shape,
+    host: &Host,
+    areas: Areas,
+    bad: Ptr,
+) -> Result<Dictionary, Halt> {
+    let Some((at, count)) = host.dictionary.clone() else { return Ok(Dictionary::default()) };
+    let (bytes, len) = (areas.at(&at), at.len());
+    if shape.keys.is_some() {
+        // Its entries are decoded separately; each has at least one byte.
+        if count > len {
+            return Err(Halt::Unsure);
+        }
+        return Ok(Dictionary { bytes, count, ..Dictionary::default() });
+    }
+    let least = match shape.form {
+        Form::Bits => return Err(Halt::Unsure),
+        Form::Fixed { stored, .. } => usize::try_from(stored).unwrap_or(usize::MAX),
+        Form::Bytes { .. } | Form::Decimals { .. } => 4,
+    };
+    if count.saturating_mul(least) > len {
+        return Err(Halt::Unsure);
+    }
+    let mut dictionary = Dictionary { bytes, count, ..Dictionary::default() };
+    if shape.form.is_text() {
+        dictionary.words = run.take(count * 8)?;
+        dictionary.lens = run.take(count * 8)?;
+        let page = PageDesc {
+            values: bytes.0,
+            values_len: len as u64,
+            count: count as u64,
+            value_count: count as u64,
+            ..PageDesc::default()
+        };
+        let args = ValueArgs {
+            pages: run.put(&bytes_of(&[page]))?,
+            page_count: 1,
+            words: dictionary.words,
+            lens: dictionary.lens,
+            dictionary_count: 0,
+            totals: Ptr(0),
+            text: Ptr(0),
+            starts: Ptr(0),
+            value_count: 0,
+            bad,
+        };
+        run.launch(PAGE_STRINGS, 1, &args)?;
+    }
+    Ok(dictionary)
+}
