@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expressions of pyarrow as conditions, and scans as datasets: what DuckDB pushes down is read."""
 
+import asyncio
+import io
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -170,6 +172,25 @@ def test_expressions_are_conditions(scan: arrowsmith.Scan, rows: pa.Table) -> No
     ):
         with pytest.raises(arrowsmith.ConfigError, match="only pyarrow can decide"):
             scan.filter(not_one)
+
+
+@pytest.mark.parametrize("library", [pl.col, pc.field])
+def test_readers_take_expressions(library: Any, file: Path, path: Path, tmp_path: Path) -> None:
+    wanted = library("k") < 3
+    assert arrowsmith.read_parquet(file, columns=["i"], filter=wanted).num_rows == 3
+    assert sum(map(len, arrowsmith.open_parquet(file, filter=wanted))) == 3
+    assert asyncio.run(arrowsmith.read_parquet_async(file, filter=wanted)).num_rows == 3
+    scan = arrowsmith.scan_parquet(file, filter=wanted).filter(library("k") > 0)
+    assert scan.collect().num_rows == 2
+    wanted = library("id") < 5
+    assert arrowsmith.read_json(path, filter=wanted, limit=4).num_rows == 4
+    assert sum(map(len, arrowsmith.open_json(path, filter=wanted))) == 5
+    assert asyncio.run(arrowsmith.read_json_async(path, filter=wanted)).num_rows == 5
+    assert arrowsmith.convert_json(path, tmp_path / "x.arrow", filter=wanted).rows == 5
+    with pytest.raises(arrowsmith.ConfigError, match="can decide"):
+        arrowsmith.read_parquet(file, filter=library("k") == library("i"))
+    with pytest.raises(TypeError, match="several times"):
+        arrowsmith.read_json(io.BytesIO(b"{}"), filter=wanted)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from arrowsmith import _lib
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._progress import watching
-from arrowsmith._scan import Scan
+from arrowsmith._scan import Scan, translated
 from arrowsmith._signature import with_options
 from arrowsmith._sources import opened, stored
 from arrowsmith._types import (
@@ -114,9 +114,10 @@ def read_json(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
+    given = translated("json", source, schema, options, storage_options)
     source = opened(source, storage_options)
     with watching(progress) as watch:
-        return _lib.read_json(source, schema, rejects, on_device, options, None, watch)
+        return _lib.read_json(source, schema, rejects, on_device, given, None, watch)
 
 
 @with_options(JsonReadOptions)
@@ -141,8 +142,14 @@ async def read_json_async(
         return await reading(
             source,
             storage_options,
-            lambda source, cancel: _lib.read_json(
-                source, schema, rejects, on_device, options, cancel, watch
+            lambda file, cancel: _lib.read_json(
+                file,
+                schema,
+                rejects,
+                on_device,
+                translated("json", source, schema, options, storage_options),
+                cancel,
+                watch,
             ),
         )
 
@@ -163,7 +170,8 @@ def open_json(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_json(opened(source, storage_options), schema, rejects, on_device, options)
+    given = translated("json", source, schema, options, storage_options)
+    return _lib.open_json(opened(source, storage_options), schema, rejects, on_device, given)
 
 
 @with_options(JsonReadOptions)
@@ -210,8 +218,8 @@ def read_parquet(
 
     Conditions (``filter``) are text, such as ``"fare > 10 and zone is null"``, or tuples as in
     pyarrow and pandas: ``[("fare", ">", 10), ("zone", "=", "A")]`` is a conjunction, a list of such
-    lists a disjunction of them. A comparison with null is neither true nor false, as in SQL. Row
-    groups and pages that cannot match are not read.
+    lists a disjunction of them, or an expression of polars or pyarrow. A comparison with null is
+    neither true nor false, as in SQL. Row groups and pages that cannot match are not read.
 
     Args:
         source: a path, a folder, a glob pattern (as a string), bytes, a buffer, a binary file, or a
@@ -231,9 +239,10 @@ def read_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
+    given = translated("parquet", source, None, options, storage_options)
     source = opened(source, storage_options)
     with watching(progress) as watch:
-        return _lib.read_parquet(source, on_device, options, None, watch)
+        return _lib.read_parquet(source, on_device, given, None, watch)
 
 
 @with_options(ParquetReadOptions)
@@ -255,7 +264,13 @@ async def read_parquet_async(
         return await reading(
             source,
             storage_options,
-            lambda source, cancel: _lib.read_parquet(source, on_device, options, cancel, watch),
+            lambda file, cancel: _lib.read_parquet(
+                file,
+                on_device,
+                translated("parquet", source, None, options, storage_options),
+                cancel,
+                watch,
+            ),
         )
 
 
@@ -273,7 +288,8 @@ def open_parquet(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
-    return _lib.open_parquet(opened(source, storage_options), on_device, options)
+    given = translated("parquet", source, None, options, storage_options)
+    return _lib.open_parquet(opened(source, storage_options), on_device, given)
 
 
 @with_options(ParquetReadOptions)
@@ -354,10 +370,10 @@ def convert_json(
         **options: how the source is read; ``None`` is the default of each:
     """
     target = stored(target, storage_options)
-    source = opened(source, storage_options)
-    given = write or {}
+    given = translated("json", source, schema, options, storage_options)
+    source, how = opened(source, storage_options), write or {}
     with watching(progress) as watch:
-        return Written(*_lib.convert_json(source, target, schema, rejects, options, given, watch))
+        return Written(*_lib.convert_json(source, target, schema, rejects, given, how, watch))
 
 
 def parquet_metadata(

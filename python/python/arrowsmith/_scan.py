@@ -53,6 +53,8 @@ class Scan:
         self._given = schema
         self._options = {name: value for name, value in options.items() if value is not None}
         self._schema: Schema | None = None
+        if is_expression(self._options.get("filter")):
+            self._options["filter"] = self._translated(self._options["filter"])
 
     def select(self, *columns: str | Sequence[str]) -> "Scan":
         """Keep only these columns, in the order of the source: names, or paths (``user.name``)."""
@@ -72,18 +74,7 @@ class Scan:
         """
         if self._is_limited():
             raise ConfigError("filter: comes before limit and skip, which count rows that match")
-        library = type(condition).__module__.partition(".")[0]
-        if library in ("polars", "pyarrow"):
-            # A condition may be about columns that are not selected.
-            schema = self._with(columns=None).schema
-            if library == "polars":
-                from arrowsmith import _polars
-
-                condition = _polars.exactly(condition, schema)
-            else:
-                from arrowsmith import _arrow_expression
-
-                condition = _arrow_expression.exactly(condition, schema)
+        condition = self._translated(condition)
         text = _lib.condition(condition)
         before = self._options.get("filter")
         return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
@@ -264,6 +255,21 @@ class Scan:
         name = os.fspath(cast("str | os.PathLike[str]", self._source)) if is_path else ""
         return not set(name) & set("*?[") and os.path.isfile(name)
 
+    def _translated(self, condition: object) -> object:
+        """Return text in place of an expression of another library."""
+        library = is_expression(condition)
+        if not library:
+            return condition
+        # A condition may be about columns that are not selected.
+        schema = self._with(columns=None, filter=None, skip=None, limit=None).schema
+        if library == "polars":
+            from arrowsmith import _polars
+
+            return _polars.exactly(condition, schema)
+        from arrowsmith import _arrow_expression
+
+        return _arrow_expression.exactly(condition, schema)
+
     def _late_keys(self) -> dict[str, object]:
         """Return how parts, which are given the inferred schema, handle keys that it lacks."""
         get = self._options.get
@@ -293,6 +299,28 @@ class Scan:
 
     def _is_limited(self) -> bool:
         return "limit" in self._options or "skip" in self._options
+
+
+def is_expression(condition: object) -> str:
+    """Return the library whose expression this is; empty if it is none."""
+    library = type(condition).__module__.partition(".")[0]
+    return library if library in ("polars", "pyarrow") else ""
+
+
+def translated(
+    format: str,  # noqa: A002
+    source: Source,
+    schema: SchemaLike | None,
+    options: Mapping[str, object],
+    storage: StorageOptions | None,
+) -> Mapping[str, object]:
+    """Return the options of a reader, with text in place of an expression as ``filter``.
+
+    It takes the schema of the source, which is opened once more.
+    """
+    if not is_expression(options.get("filter")):
+        return options
+    return {**options, "filter": Scan(format, source, schema, options, storage)._options["filter"]}
 
 
 def is_plain(name: str) -> bool:

@@ -4,7 +4,7 @@
 import os
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from mmap import mmap
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypedDict
 
 
 class BinaryFile(Protocol):
@@ -196,6 +196,18 @@ class FileInfo(TypedDict):
     columns: list[ColumnInfo]
 
 
+class Expression(Protocol):
+    """An expression of polars or pyarrow."""
+
+    def __and__(self, other: Any, /) -> Any:
+        """Both."""
+        ...
+
+    def __invert__(self) -> Any:
+        """Not."""
+        ...
+
+
 class Appendable(Protocol):
     """A list of rejects, or an object with its ``append``."""
 
@@ -222,4 +234,4 @@ Value: TypeAlias = object
 """A number, text, bytes, bool, date, time, ``Decimal``, UUID, or a numpy scalar of one of these."""
 Test: TypeAlias = tuple[str, str, Value]
 """Column, operator and value: ``("fare", ">", 10)``, ``("zone", "in", {"A", "B"})``."""
-Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]]
+Filter: TypeAlias = str | Test | Sequence[Test] | Sequence[Sequence[Test]] | Expression
