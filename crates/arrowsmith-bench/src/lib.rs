@@ -2,8 +2,8 @@
 //! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
 //! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`,
-//! `rtl`), one report, row and page for all (`result`, `page`), and one runner (`suite`) for those
-//! whose engines and inputs are data of `bench/definitions`. All participants do the same
+//! `python`, `rtl`), one report, row and page for all (`result`, `page`), and one runner (`suite`)
+//! for those whose engines and inputs are data of `bench/definitions`. All participants do the same
 //! work on the same bytes in one run, taking turns; the published figures are ratios with their
 //! spread, because absolute figures drift on a shared machine. Our own engines are measured in the
 //! same way as the others. Every result is checked against a reference; a missing measurement is
@@ -51,6 +51,7 @@ mod page;
 pub mod parquet;
 mod peer;
 mod process;
+pub mod python;
 mod reference;
 mod report;
 mod result;

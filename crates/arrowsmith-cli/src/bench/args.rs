@@ -115,6 +115,7 @@ pub enum BenchSuite {
     Jvm(super::jvm::JvmBenchArgs),
     Gpu(super::gpu::GpuBenchArgs),
     Flight(super::flight::FlightBenchArgs),
+    Python(super::python::PythonBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service, run as a process on this machine

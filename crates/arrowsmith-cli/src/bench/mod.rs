@@ -9,6 +9,7 @@ pub mod flight;
 pub mod gpu;
 pub mod jvm;
 pub mod objects;
+pub mod python;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -41,6 +42,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Jvm(args) => jvm::run(args),
         BenchSuite::Gpu(args) => gpu::run(args),
         BenchSuite::Flight(args) => flight::run(args),
+        BenchSuite::Python(args) => python::run(args),
     }
 }
 
