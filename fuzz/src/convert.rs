@@ -241,8 +241,7 @@ pub fn folder_names(data: &[u8]) {
     let options = FolderOptions { partition_by: vec![partition], ..FolderOptions::default() };
     let into = Arc::clone(&written);
     let make = move |output: Output, _: &_| -> arrowsmith::Result<Box<dyn Sink>> {
-        let path = output.path().display().to_string();
-        Ok(Box::new(Rows { path, written: Arc::clone(&into), summary: SinkSummary::default() }))
+        Ok(Box::new(Rows::new(&output, &into)))
     };
     let mut sink =
         Box::new(FolderSink::new(folder, &schema, options, Box::new(make)).expect("it suits"));
@@ -303,10 +302,10 @@ fn values(data_type: &DataType, data: &[u8]) -> Option<ArrayRef> {
 }
 
 /// The numbers `n` of each file.
-type Written = BTreeMap<String, Vec<i64>>;
+pub(crate) type Written = BTreeMap<String, Vec<i64>>;
 
 /// A folder that exists in names only.
-struct Recorder(Arc<Mutex<Written>>);
+pub(crate) struct Recorder(pub(crate) Arc<Mutex<Written>>);
 
 impl Folder for Recorder {
     fn is_shared(&self) -> bool {
@@ -347,10 +346,17 @@ impl Upload for Nothing {
 }
 
 /// Keeps the numbers of a file.
-struct Rows {
+pub(crate) struct Rows {
     path: String,
     written: Arc<Mutex<Written>>,
     summary: SinkSummary,
+}
+
+impl Rows {
+    pub(crate) fn new(output: &Output, written: &Arc<Mutex<Written>>) -> Self {
+        let path = output.path().display().to_string();
+        Self { path, written: Arc::clone(written), summary: SinkSummary::default() }
+    }
 }
 
 impl Sink for Rows {

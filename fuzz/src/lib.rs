@@ -5,16 +5,19 @@
 
 pub mod budget;
 pub mod convert;
+pub mod delta;
 pub mod flight;
 pub mod gpu;
 pub mod graph;
 pub mod growth;
 pub mod hostile;
 pub mod ingest;
+pub mod options;
 pub mod parquet;
 pub mod parquet_reader;
 pub mod parquet_writer;
 pub mod sql;
+pub mod streams;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,6 +85,9 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("csv_input", convert::csv),
     ("byte_ranges", convert::byte_ranges),
     ("folder_names", convert::folder_names),
+    ("delta_log", delta::log),
+    ("spooled_stream", streams::spooled),
+    ("json_options", options::json),
     ("number", number),
     ("schema_text", schema_text),
     ("c_abi", c_abi),

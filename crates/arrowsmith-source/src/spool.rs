@@ -30,6 +30,7 @@ struct Stream {
     /// Those after the head.
     file: Option<File>,
     bytes_max: u64,
+    memory_bytes: usize,
     /// Whether there were more than are kept, or they could not be written; then none are.
     lost: bool,
 }
@@ -37,8 +38,14 @@ struct Stream {
 impl Spooled {
     /// The start of a stream of which at most `bytes_max` are kept.
     pub fn new(reader: Box<dyn Read + Send>, bytes_max: u64) -> Self {
+        Self::with_memory(reader, bytes_max, MEMORY_BYTES)
+    }
+
+    /// As [`Spooled::new`], with at most `memory_bytes` of them in memory: for tests.
+    #[doc(hidden)]
+    pub fn with_memory(reader: Box<dyn Read + Send>, bytes_max: u64, memory_bytes: usize) -> Self {
         let (head, file) = (Vec::new(), None);
-        let stream = Stream { reader, read: 0, head, file, bytes_max, lost: false };
+        let stream = Stream { reader, read: 0, head, file, bytes_max, memory_bytes, lost: false };
         Self { stream: Arc::new(Mutex::new(stream)), at: 0 }
     }
 
@@ -103,7 +110,7 @@ impl Stream {
         if self.read + bytes.len() as u64 > self.bytes_max {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        if self.file.is_none() && self.head.len() + bytes.len() <= MEMORY_BYTES {
+        if self.file.is_none() && self.head.len() + bytes.len() <= self.memory_bytes {
             self.head.try_reserve(bytes.len())?;
             self.head.extend_from_slice(bytes);
             return Ok(());

@@ -93,6 +93,21 @@ fn folder_names() {
 }
 
 #[test]
+fn delta_log() {
+    run("delta_log", 200);
+}
+
+#[test]
+fn spooled_stream() {
+    run("spooled_stream", 1000);
+}
+
+#[test]
+fn json_options() {
+    run("json_options", 10);
+}
+
+#[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Any bytes as the log of a Delta table: a table whose files are within it, or an error; what is
+//! added to one that can be added to is there afterwards.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use arrowsmith::{Error, Result};
+use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_sink::delta::{DeltaSink, FilesOf, Place, Table};
+use arrowsmith_sink::folder::FolderOptions;
+
+use crate::convert::{Recorder, Rows};
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+impl Place for Log {
+    fn list(&self) -> Result<Vec<String>> {
+        Ok(self.0.lock().expect("no panic").keys().cloned().collect())
+    }
+
+    fn read(&self, name: &str, most: u64) -> Result<Vec<u8>> {
+        let files = self.0.lock().expect("no panic");
+        let missing = || Error::io(name, io::ErrorKind::NotFound.into());
+        let bytes = files.get(name).ok_or_else(missing)?;
+        assert!(bytes.len() as u64 <= most);
+        Ok(bytes.clone())
+    }
+
+    fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        let mut files = self.0.lock().expect("no panic");
+        let new = !files.contains_key(name);
+        if new {
+            files.insert(name.to_owned(), bytes.to_vec());
+        }
+        Ok(new)
+    }
+
+    fn delete(&self, _path: &str) {}
+}
+
+/// A commit that makes a table of its own, after checkpoints that have other actions.
+const FIRST: &str = r#"{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
+{"metaData":{"id":"x","format":{"provider":"parquet"},"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}","partitionColumns":["k"]}}
+"#;
+
+/// A byte chooses what the rest is: commits between zero bytes; names of files of the log, one per
+/// line, that all are the same commit; or a checkpoint, alone or before that commit.
+pub fn log(data: &[u8]) {
+    let [how, rest @ ..] = data else { return };
+    let log = Log::default();
+    let put = |name: String, bytes: &[u8]| {
+        log.0.lock().expect("no panic").insert(name, bytes.to_vec());
+    };
+    match how % 4 {
+        0 => {
+            for (version, commit) in rest.split(|byte| *byte == 0).enumerate() {
+                put(format!("{version:020}.json"), commit);
+            }
+        }
+        1 => {
+            for name in String::from_utf8_lossy(rest).lines() {
+                put(name.to_owned(), FIRST.as_bytes());
+            }
+        }
+        with => {
+            put(format!("{:020}.checkpoint.parquet", 3), rest);
+            if with == 3 {
+                put(format!("{:020}.json", 4), FIRST.as_bytes());
+            }
+        }
+    }
+    let load = || Table::load(Box::new(log.clone()), "fuzz");
+    let Ok(Some(table)) = load() else { return };
+    let _ = table.schema();
+    let Ok(files) = table.files() else { return };
+    for file in &files {
+        assert!(!file.path.starts_with('/') && !file.path.contains("://"), "{file:?}");
+        assert!(file.path.split('/').all(|name| name != ".."), "{file:?}");
+        assert!(file.url_path().is_ascii(), "{file:?}");
+        assert_eq!(file.partitions.len(), table.partition_columns().len(), "{file:?}");
+    }
+    append(&log, table, files.len());
+}
+
+/// Adds no rows to the table, where that is possible.
+fn append(log: &Log, table: Table, files: usize) {
+    let Ok(schema) = table.schema() else { return };
+    let version = table.version();
+    let written = Arc::default();
+    let into = Arc::clone(&written);
+    let make = move |output: Output, _: &_| -> Result<Box<dyn Sink>> {
+        Ok(Box::new(Rows::new(&output, &into)))
+    };
+    let files_of = FilesOf {
+        folder: Box::new(Recorder(written)),
+        options: FolderOptions::default(),
+        make: Box::new(make),
+    };
+    let place = Box::new(log.clone());
+    let Ok(sink) = DeltaSink::new(Some(table), place, "fuzz", &schema, files_of) else { return };
+    if Box::new(sink).finish().is_ok() {
+        let table = Table::load(Box::new(log.clone()), "fuzz").expect("it was read before");
+        let table = table.expect("there is a log");
+        assert!(table.version() > version);
+        // Files without a partition are written even if there are no rows.
+        assert!(table.files().expect("as before").len() >= files);
+    }
+}
