@@ -295,12 +295,12 @@ fn a_checkpoint_stands_for_the_commits_before_it() {
         }
     }
     let map = DataType::Map(
-        Arc::new(arrow_schema::Field::new(
+        Arc::new(Field::new(
             "key_value",
             DataType::Struct(
                 vec![
-                    arrow_schema::Field::new("key", DataType::Utf8, false),
-                    arrow_schema::Field::new("value", DataType::Utf8, true),
+                    Field::new("key", DataType::Utf8, false),
+                    Field::new("value", DataType::Utf8, true),
                 ]
                 .into(),
             ),
@@ -308,7 +308,7 @@ fn a_checkpoint_stands_for_the_commits_before_it() {
         )),
         false,
     );
-    let field = |name: &str, data_type: DataType| arrow_schema::Field::new(name, data_type, true);
+    let field = |name: &str, data_type: DataType| Field::new(name, data_type, true);
     let add = DataType::Struct(
         vec![
             field("path", DataType::Utf8),

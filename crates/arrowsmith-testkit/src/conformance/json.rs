@@ -73,7 +73,7 @@ impl Suite<'_> {
     /// # Errors
     /// In what the engine differs from the oracle.
     pub fn random_columns(&self, profile: Profile, seed: u64) -> Held {
-        let made = if seed % 2 == 0 { random::case } else { random::broken_case };
+        let made = if seed.is_multiple_of(2) { random::case } else { random::broken_case };
         let mut case = made(seed, profile);
         let Some(plan) = random::some_columns(&mut Rng::new(seed ^ 0xC01), &case.plan) else {
             return Ok(());

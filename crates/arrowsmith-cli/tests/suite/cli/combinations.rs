@@ -19,7 +19,7 @@ fn text(rng: &mut Rng) -> String {
     for id in 0..count {
         let mut members = vec![format!("\"id\":{id}")];
         let mut add = |member: &str| members.push(member.to_owned());
-        add(*rng.pick(&[
+        add(rng.pick::<&str>(&[
             "\"n\":1",
             "\"n\":\"2\"",
             "\"n\":\"-\"",
@@ -27,15 +27,20 @@ fn text(rng: &mut Rng) -> String {
             "\"n\":null",
             "\"m\":1",
         ]));
-        add(*rng.pick(&["\"d\":\"2024-01-02\"", "\"d\":\"3.1.2024\"", "\"d\":\"\"", "\"d\":null"]));
-        add(*rng.pick(&[
+        add(rng.pick::<&str>(&[
+            "\"d\":\"2024-01-02\"",
+            "\"d\":\"3.1.2024\"",
+            "\"d\":\"\"",
+            "\"d\":null",
+        ]));
+        add(rng.pick::<&str>(&[
             "\"b\":true",
             "\"b\":0",
             "\"b\":\"False\"",
             "\"s\":\"x\"",
             "\"s\":\"é\\n\"",
         ]));
-        add(*rng.pick(&[
+        add(rng.pick::<&str>(&[
             "\"u\":{\"a\":1,\"v\":{\"c\":\"y\"}}",
             "\"u\":{\"a\":\"7\",\"l\":[1,2]}",
             "\"u\":{}",
@@ -47,7 +52,7 @@ fn text(rng: &mut Rng) -> String {
             add("\"late\":{\"z\":1}");
         }
         if bad && rng.one_in(9) {
-            add(*rng.pick(&[
+            add(rng.pick::<&str>(&[
                 "\"n\":[1]",
                 "\"id\":\"x\"",
                 "\"u\":3",
@@ -73,7 +78,7 @@ fn options(rng: &mut Rng) -> Vec<String> {
     } else {
         add(&["--infer-records", *rng.pick(&["1", "5", "all"])]);
         add(&["--coerce", *rng.pick(&["nulls \"-\" \"\"", "scalars nulls \"-\""])]);
-        add(*rng.pick(&[&[][..], &["--infer-timestamps"], &["--late-keys", "ignore"]]));
+        add(rng.pick::<&[&str]>(&[&[], &["--infer-timestamps"], &["--late-keys", "ignore"]]));
     }
     add(&["--on-error", *rng.pick(&["skip", "null", "skip", "fail"])]);
     let rare: &[&[&str]] = &[

@@ -186,12 +186,12 @@ fn a_full_disk_leaves_nothing_half_visible() {
             let about = format!("{:?} with {blocks} blocks: {}", job.args(), ran.text());
             assert!(!ran.stderr.contains("panicked") && [0, 1].contains(&ran.status), "{about}");
             assert_eq!(is_after(&folder, job, before, &about), ran.status == 0, "{about}");
-            failed += u64::from(ran.status == 1);
+            failed += usize::from(ran.status == 1);
             before = if job.is_table() { rows(&folder, job) } else { None };
             let mut left = folder.names();
             left.retain(|name| !names.contains(name) && name != "read.jsonl");
             assert!(left.is_empty(), "{left:?}: {about}");
         }
     }
-    assert!(failed as usize > JOBS.len(), "{failed} runs met the limit");
+    assert!(failed > JOBS.len(), "{failed} runs met the limit");
 }
