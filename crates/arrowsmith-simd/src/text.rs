@@ -341,12 +341,14 @@ pub fn cut_escape(input: Input<'_>, pos: usize, ends: impl Fn(usize) -> bool) ->
     // The pattern is at most `\uXXXX\uXXXX`; checks up to the first byte that differs.
     for i in 1..12 {
         let (at, byte) = (pos + i, input.at(pos + i));
+        let high = i != 6 || hex4(input, pos + 2).is_some_and(|unit| unit & 0xFC00 == 0xD800);
+        // A low surrogate without a high one is alone, whatever would follow.
         if ends(at) {
-            return Some(at);
+            return high.then_some(at);
         }
         let fits = match i {
             1 | 7 => byte == b'u',
-            6 => byte == b'\\' && hex4(input, pos + 2).is_some_and(|u| u & 0xFC00 == 0xD800),
+            6 => high && byte == b'\\',
             // The second of a pair is a low surrogate.
             8 => matches!(byte, b'd' | b'D'),
             9 => matches!(byte, b'c'..=b'f' | b'C'..=b'F'),
@@ -367,4 +369,33 @@ pub fn hex4(input: Input<'_>, pos: usize) -> Option<u32> {
         value = value << 4 | char::from(input.at(pos + i)).to_digit(16)?;
     }
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_could_become_a_character_is_truncated() {
+        for (text, truncated) in [
+            ("\\", true),
+            ("\\u", true),
+            ("\\ud8", true),
+            ("\\ud800", true),
+            ("\\ud800\\", true),
+            ("\\ud800\\ud", true),
+            ("\\ud800\\udc0", true),
+            ("\\ud800\\ua", false),
+            ("\\ud800x", false),
+            ("\\udc00", false),
+            ("\\udc00\\", false),
+            ("\\x", false),
+        ] {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(text.len() + arrowsmith_core::PADDING_BYTES, b'0');
+            let input = Input::new(&bytes, text.len()).unwrap();
+            let found = cut_escape(input, 0, |at| at >= text.len());
+            assert_eq!(found, truncated.then_some(text.len()), "{text}");
+        }
+    }
 }
