@@ -36,6 +36,7 @@ mod pace;
 mod prepared;
 mod pushdown;
 mod service;
+mod statement;
 mod tables;
 mod text;
 mod unread;
