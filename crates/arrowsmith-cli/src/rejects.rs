@@ -11,31 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowsmith_core::{Error, Reject, Result};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use serde::Serialize;
+use arrowsmith_ingest::RejectLine;
 
 /// Maximum number of reasons shown on standard error when there is no file for them.
 const REASONS_MAX: usize = 5;
-
-/// One line of the file.
-#[derive(Debug, Serialize)]
-struct Line<'a> {
-    source: Option<&'a str>,
-    record: u64,
-    line: u64,
-    offset: u64,
-    path: &'a str,
-    kind: &'static str,
-    expected: &'a str,
-    found: &'a str,
-    kept_as_null: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    /// The record in Base64, if it is not UTF-8.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text_base64: Option<String>,
-}
 
 /// The destination of rejects: without a file they are only counted. Clones share it.
 #[derive(Clone, Default)]
@@ -141,25 +120,7 @@ impl RejectsFile {
     }
 
     fn write(&mut self, reject: &Reject) -> io::Result<()> {
-        serde_json::to_writer(&mut self.writer, &line(reject))?;
+        serde_json::to_writer(&mut self.writer, &RejectLine::new(reject, true))?;
         self.writer.write_all(b"\n")
-    }
-}
-
-fn line(reject: &Reject) -> Line<'_> {
-    let error = &reject.error;
-    let text = str::from_utf8(&reject.record).ok();
-    Line {
-        source: error.position.source.as_deref(),
-        record: error.position.record,
-        line: error.position.line,
-        offset: error.position.offset,
-        path: &error.path,
-        kind: error.kind.name(),
-        expected: &error.expected,
-        found: &error.found,
-        kept_as_null: reject.kept_as_null,
-        text,
-        text_base64: text.is_none().then(|| BASE64_STANDARD.encode(&reject.record)),
     }
 }

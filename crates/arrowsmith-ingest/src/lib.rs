@@ -40,4 +40,5 @@ mod width;
 
 pub use config::Config;
 pub use publish::sinks;
+pub use rejects::RejectLine;
 pub use service::{Service, StreamSummary, Summary};

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use crate::rejects::Line;
+use crate::rejects::RejectLine;
 
 /// Rejects that are shown.
 const REJECTS_MAX: usize = 20;
@@ -24,7 +24,7 @@ const PLACE: [&str; 6] = ["time_unix_ms", "stream", "record", "line", "offset", 
 pub(crate) struct LastRejects(Mutex<VecDeque<Value>>);
 
 impl LastRejects {
-    pub(crate) fn add(&self, stream: &str, line: &Line<'_>) {
+    pub(crate) fn add(&self, stream: &str, line: &RejectLine<'_>) {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut shown = json!(line);
         let text: Option<String> =

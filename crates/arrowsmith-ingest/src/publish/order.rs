@@ -21,7 +21,7 @@ use crate::job::{Parsed, Settle};
 use crate::observe::last_rejects::LastRejects;
 use crate::observe::metrics::observe;
 use crate::panics;
-use crate::rejects::{Line, Rejects};
+use crate::rejects::{RejectLine, Rejects};
 use crate::sequence::Sequence;
 use crate::stream::Stream;
 
@@ -119,7 +119,7 @@ impl Order {
             } else {
                 self.stream.metrics.rejected.inc();
             }
-            self.last_rejects.add(&self.stream.name, &Line::new(reject, true));
+            self.last_rejects.add(&self.stream.name, &RejectLine::new(reject, true));
         }
         true
     }

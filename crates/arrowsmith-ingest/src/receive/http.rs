@@ -30,7 +30,7 @@ use crate::config::BadRequests;
 use crate::job::{Answer, Fate, Job, Sender, Ticket};
 use crate::memory::{Buffer, Grant};
 use crate::parse::ANSWER_REJECTS_MAX;
-use crate::rejects::Line;
+use crate::rejects::RejectLine;
 use crate::stream::Stream;
 use crate::width::Part;
 
@@ -58,7 +58,7 @@ struct Reply<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rejects: Vec<Line<'a>>,
+    rejects: Vec<RejectLine<'a>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires it")]
@@ -131,7 +131,7 @@ fn reply(answer: &Answer) -> Response {
         rejected: answer.rejected(),
         nulled: answer.nulled(),
         error,
-        rejects: answer.rejects.iter().map(|reject| Line::new(reject, false)).collect(),
+        rejects: answer.rejects.iter().map(|reject| RejectLine::new(reject, false)).collect(),
     };
     debug_assert!(status != StatusCode::OK || reply.accepted == reply.records);
     let body = serde_json::to_string(&reply).unwrap_or_default();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rejected records, as lines of JSON: whole, with reason and position.
 //!
-//! The form is that of `arrowsmith convert --rejects`. A new file is started at a size, and when
-//! the disk failed to sync the old one; none is ever removed. What cannot be written is kept and
-//! retried: nothing is settled before. Half of a line, which a killed process leaves, belongs to
-//! records that were not settled: it is cut off at the next start.
+//! A new file is started at a size, and when the disk failed to sync the old one; none is ever
+//! removed. What cannot be written is kept and retried: nothing is settled before. Half of a line,
+//! which a killed process leaves, belongs to records that were not settled: it is cut off at the
+//! next start.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -19,9 +19,9 @@ use crate::disk::{OpenFile, SharedDisk};
 /// Size at which a file ends, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// One line.
+/// One line, as the service and `arrowsmith convert --rejects` write it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Line<'a> {
+pub struct RejectLine<'a> {
     source: Option<&'a str>,
     record: u64,
     line: u64,
@@ -38,9 +38,10 @@ pub(crate) struct Line<'a> {
     text_base64: Option<String>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> RejectLine<'a> {
     /// All of a reject, or all but its text.
-    pub(crate) fn new(reject: &'a Reject, with_text: bool) -> Self {
+    #[must_use]
+    pub fn new(reject: &'a Reject, with_text: bool) -> Self {
         let error = &reject.error;
         let text = str::from_utf8(&reject.record).ok();
         Self {
@@ -88,7 +89,7 @@ impl Rejects {
     pub(crate) fn add(&mut self, rejects: &[Reject]) -> io::Result<()> {
         let mut text = Vec::new();
         for reject in rejects {
-            serde_json::to_writer(&mut text, &Line::new(reject, true))?;
+            serde_json::to_writer(&mut text, &RejectLine::new(reject, true))?;
             text.push(b'\n');
         }
         if self.bytes >= FILE_BYTES_MAX && !self.torn {
