@@ -447,7 +447,7 @@ fn a_checkpoint_with_sidecars_is_refused() {
     let path = outer.path().join("t");
     write(&path, &batch(0, 1), &[]).unwrap();
     let named = StringArray::from(vec!["x.parquet"]);
-    let field = arrow_schema::Field::new("path", DataType::Utf8, true);
+    let field = Field::new("path", DataType::Utf8, true);
     let sidecar = StructArray::new(vec![field].into(), vec![Arc::new(named)], None);
     let actions = RecordBatch::try_from_iter([("sidecar", Arc::new(sidecar) as ArrayRef)]).unwrap();
     let file = path.join(LOG).join(format!("{:020}.checkpoint.parquet", 0));
