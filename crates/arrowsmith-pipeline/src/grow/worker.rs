@@ -164,7 +164,9 @@ impl Grower {
         let mut rejects = output.report.rejects.iter().map(|reject| &reject.error);
         let unknown = |error: &DataError| error.kind == ErrorKind::UnknownKey;
         if self.given != self.options && (error.is_some_and(unknown) || rejects.any(unknown)) {
-            // A key that cannot be a column's: by the caller's options it is skipped.
+            // A key that cannot be a column's: by the caller's options it is skipped, and with it
+            // others of its record that no inferrer saw, until another record has them.
+            self.growth.skipped(self.version.number);
             let plan = &self.version.plan;
             let decoder = self.engine.decoder(plan, &self.given)?;
             output = worker.like(decoder, plan.row_bytes()).decode(piece, from);

@@ -19,7 +19,7 @@ use arrowsmith_source::Input;
 use futures_core::Stream;
 
 use crate::json::{BatchStream, ReaderBuilder, infer_schema};
-use crate::options::{InferRecords, JsonReadOptions, LateKeys};
+use crate::options::{Format, InferRecords, JsonReadOptions, LateKeys};
 
 fn text(count: usize) -> String {
     (0..count).map(|n| format!("{{\"a\":{n},\"b\":{{\"c\":\"x{n}\",\"d\":null}}}}\n")).collect()
@@ -175,6 +175,30 @@ fn keys_after_the_sample_are_an_error_of_a_stream_unless_ignored() {
     let (schema, batches) = builder(&few).read_all([Input::bytes(text)]).unwrap();
     assert_eq!(schema.field(2).name(), "late");
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 6);
+}
+
+/// A record that inference leaves out, because a key of it is not text, and decoding does not.
+#[test]
+fn what_was_skipped_is_kept_once_another_record_has_its_key() {
+    let text = b"{\"a\":1}\n{\"a\":2}\n{\"\xff\":2.5,\"b\":\"x\"}\n{\"c\":3}\n{\"b\":null}\n";
+    for (chunk_bytes, threads) in [(1, 1), (1, 2), (20, 1), (1000, 1)] {
+        let read = |infer_records| {
+            let options = JsonReadOptions {
+                on_error: OnError::Skip,
+                infer_records,
+                threads: Some(threads),
+                format: Format::Ndjson,
+                batch_rows: Some(1000),
+                ..JsonReadOptions::default()
+            };
+            let builder = ReaderBuilder::new().options(options).chunk_bytes(chunk_bytes);
+            builder.read_all([Input::bytes(text.to_vec())]).unwrap()
+        };
+        let known = read(InferRecords::All);
+        let column = known.1[0].column_by_name("b").unwrap();
+        assert_eq!(column.null_count(), known.1[0].num_rows() - 1);
+        assert_eq!(read(InferRecords::First(1)), known, "chunks of {chunk_bytes} bytes");
+    }
 }
 
 #[test]
