@@ -258,8 +258,14 @@ impl Builder<'_> {
         if qualified(self.debug, ty) == "std::monostate" {
             return Ok((Vec::new(), size));
         }
+        let parts = self.held(ty, &inner)?;
+        Ok((unique_names(parts.members), size))
+    }
+
+    /// The members of a type that is held by value, named from its start.
+    fn held(&mut self, ty: usize, inner: &Place) -> Result<Parts> {
         let mut parts = Parts { align: 1, ..Parts::default() };
-        self.value(ty, &MemberNote::default(), &inner, false, &mut parts)?;
+        self.value(ty, &MemberNote::default(), inner, false, &mut parts)?;
         if !parts.vptrs.is_empty() {
             return Err(inner.error("", "is an object with virtual functions held by value"));
         }
@@ -267,7 +273,7 @@ impl Builder<'_> {
             let name = member.name.strip_prefix(&inner.prefix).unwrap_or(&member.name);
             member.name = name.trim_start_matches('.').to_owned();
         }
-        Ok((unique_names(parts.members), size))
+        Ok(parts)
     }
 
     /// The first template argument of a class.
@@ -293,15 +299,7 @@ impl Builder<'_> {
             offset: 0,
             depth: place.depth + 1,
         };
-        let mut parts = Parts { align: 1, ..Parts::default() };
-        self.value(ty, &MemberNote::default(), &inner, false, &mut parts)?;
-        if !parts.vptrs.is_empty() {
-            return Err(inner.error("", "is an object with virtual functions held by value"));
-        }
-        for member in &mut parts.members {
-            let name = member.name.strip_prefix(&inner.prefix).unwrap_or(&member.name);
-            member.name = name.trim_start_matches('.').to_owned();
-        }
+        let parts = self.held(ty, &inner)?;
         let bytes = match entry.byte_size {
             Some(bytes) => bytes,
             // Clang gives pointers no size.
