@@ -8,7 +8,6 @@ defaults of both: the schema is inferred. Summing the result is not timed.
 """
 
 import argparse
-import json
 import sys
 import time
 
@@ -27,6 +26,8 @@ QUERIES = {
 
 
 def main():
+    from peer import peak_rss_mb, say
+
     parser = argparse.ArgumentParser()
     parser.add_argument("--side", required=True, choices=["arrowsmith", "own"])
     parser.add_argument("--task", required=True, choices=sorted(TASKS))
@@ -158,19 +159,6 @@ def totals(result):
         values = [value for value in result["mean"].to_pylist() if value is not None]
         check["mean"] = {"n": len(values), "float": float(sum(values))}
     return result.num_rows, check
-
-
-def say(message):
-    print(json.dumps(message), flush=True)
-
-
-def peak_rss_mb():
-    """The highest resident memory. Not from getrusage: that one remembers the process before exec."""
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024 / 1e6
-    return 0.0
 
 
 if __name__ == "__main__":

@@ -15,13 +15,13 @@ use maud::html;
 use serde::Serialize;
 
 use crate::contest::{self, Contestant, Entry, Runner};
+use crate::install::{Sources, sources};
 use crate::page;
 use crate::peer::Peer;
 use crate::result::{self, Row};
 use crate::{BenchError, Report as Generic};
 
-const QUERIES: &str =
-    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/embedded/peers/python/queries.py"));
+const SCRIPTS: Sources = sources!("peers/python": "peer.py", "queries.py");
 const SEED: u64 = 1;
 const OURS: &str = "arrowsmith";
 const OWN: &str = "own";
@@ -113,8 +113,11 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         Some(folder) => tempfile::tempdir_in(folder).map_err(BenchError::io(folder))?,
         None => tempfile::tempdir().map_err(BenchError::io(std::env::temp_dir()))?,
     };
+    for (name, text) in SCRIPTS {
+        let script = folder.path().join(name);
+        fs::write(&script, text).map_err(BenchError::io(&script))?;
+    }
     let script = folder.path().join("queries.py");
-    fs::write(&script, QUERIES).map_err(BenchError::io(&script))?;
     let mut report = Report::start("python", Some(SEED), Extra::default());
     for workload in workloads {
         progress(&format!("{workload}: making the input"));
