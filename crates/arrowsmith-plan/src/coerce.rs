@@ -36,7 +36,7 @@ pub struct Coercion {
     pub scalars: bool,
     /// The unit of numbers in a column of timestamps, in place of the column's own.
     pub epoch: Option<TimeUnit>,
-    /// The forms of dates and times in strings, in place of ISO 8601; the first that matches counts
+    /// The forms of dates and times in strings, in place of ISO 8601: the first that matches.
     pub formats: Vec<TimeFormat>,
     /// Strings that are null.
     pub nulls: Vec<String>,
