@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray, new_null_array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrowsmith_core::{Error, Result};
@@ -77,67 +77,86 @@ impl Partitions {
         values.collect()
     }
 
-    /// The rest of a condition for a file with these values.
-    pub(crate) fn decide(&self, predicate: &Predicate, values: &[ArrayRef]) -> Result<Predicate> {
-        if self.fields.is_empty() {
+    /// The rest of a condition for a file with these values. Columns that are `absent` from it are
+    /// null in all of its rows.
+    pub(crate) fn decide(
+        &self,
+        predicate: &Predicate,
+        values: &[ArrayRef],
+        absent: &[&str],
+    ) -> Result<Predicate> {
+        if self.fields.is_empty() && absent.is_empty() {
             return Ok(predicate.clone());
         }
         let schema = Arc::new(Schema::new(self.fields.clone()));
         let fields = self.fields.iter().enumerate().map(|(index, field)| column(index, field));
         let plan = ReadPlan { fields: fields.collect(), schema: Arc::clone(&schema) };
-        let row = RecordBatch::try_new(schema, values.to_vec())?;
-        self.rewrite(predicate, true, &plan, &row)
-    }
-
-    /// Replaces each test of a partition column by its result. An unknown result becomes the one
-    /// that excludes the row, which depends on the number of enclosing `not`s.
-    fn rewrite(
-        &self,
-        predicate: &Predicate,
-        positive: bool,
-        plan: &ReadPlan,
-        row: &RecordBatch,
-    ) -> Result<Predicate> {
-        let all = |parts: &[Predicate]| -> Result<Vec<Predicate>> {
-            parts.iter().map(|part| self.rewrite(part, positive, plan, row)).collect()
+        let count = RecordBatchOptions::new().with_row_count(Some(1));
+        let row = RecordBatch::try_new_with_options(schema, values.to_vec(), &count)?;
+        let holds = |test: &Predicate| -> Result<bool> {
+            Ok(Filter::new(test, &plan)?.mask(&row)?.count_set_bits() == 1)
         };
-        Ok(match predicate {
-            Predicate::And(parts) => {
-                let mut parts = all(parts)?;
-                if parts.iter().any(never) {
-                    return Ok(constant(false));
-                }
-                parts.retain(|part| !always(part));
-                if parts.len() == 1 { parts.remove(0) } else { Predicate::And(parts) }
+        rewrite(predicate, true, &|test| {
+            let columns = test.columns();
+            if columns.iter().all(|column| absent.contains(column)) {
+                let is_null = matches!(test, Predicate::IsNull(_)).then_some(true);
+                return Ok(Some(is_null));
             }
-            Predicate::Or(parts) => {
-                let mut parts = all(parts)?;
-                if parts.iter().any(always) {
-                    return Ok(constant(true));
-                }
-                parts.retain(|part| !never(part));
-                if parts.len() == 1 { parts.remove(0) } else { Predicate::Or(parts) }
+            if !columns.iter().all(|column| self.has(column)) {
+                return Ok(None);
             }
-            Predicate::Not(part) => {
-                let part = self.rewrite(part, !positive, plan, row)?;
-                if always(&part) || never(&part) {
-                    return Ok(constant(never(&part)));
-                }
-                Predicate::Not(Box::new(part))
+            if holds(test)? {
+                return Ok(Some(Some(true)));
             }
-            test if test.columns().iter().all(|column| self.has(column)) => {
-                let holds = |predicate: &Predicate| -> Result<bool> {
-                    Ok(Filter::new(predicate, plan)?.mask(row)?.count_set_bits() == 1)
-                };
-                if positive {
-                    constant(holds(test)?)
-                } else {
-                    constant(!holds(&Predicate::Not(Box::new(test.clone())))?)
-                }
-            }
-            test => test.clone(),
+            let is_false = holds(&Predicate::Not(Box::new(test.clone())))?;
+            Ok(Some(is_false.then_some(false)))
         })
     }
+}
+
+/// What a test says of all rows of a file, `None` if it has to look at each; the answer may be
+/// unknown.
+type Known = Option<Option<bool>>;
+
+/// Replaces each test that is known by its result. An unknown result becomes the one that excludes
+/// the row, which depends on the number of enclosing `not`s.
+fn rewrite(
+    predicate: &Predicate,
+    positive: bool,
+    known: &dyn Fn(&Predicate) -> Result<Known>,
+) -> Result<Predicate> {
+    let all = |parts: &[Predicate]| -> Result<Vec<Predicate>> {
+        parts.iter().map(|part| rewrite(part, positive, known)).collect()
+    };
+    Ok(match predicate {
+        Predicate::And(parts) => {
+            let mut parts = all(parts)?;
+            if parts.iter().any(never) {
+                return Ok(constant(false));
+            }
+            parts.retain(|part| !always(part));
+            if parts.len() == 1 { parts.remove(0) } else { Predicate::And(parts) }
+        }
+        Predicate::Or(parts) => {
+            let mut parts = all(parts)?;
+            if parts.iter().any(always) {
+                return Ok(constant(true));
+            }
+            parts.retain(|part| !never(part));
+            if parts.len() == 1 { parts.remove(0) } else { Predicate::Or(parts) }
+        }
+        Predicate::Not(part) => {
+            let part = rewrite(part, !positive, known)?;
+            if always(&part) || never(&part) {
+                return Ok(constant(never(&part)));
+            }
+            Predicate::Not(Box::new(part))
+        }
+        test => match known(test)? {
+            Some(result) => constant(result.unwrap_or(!positive)),
+            None => test.clone(),
+        },
+    })
 }
 
 fn constant(value: bool) -> Predicate {

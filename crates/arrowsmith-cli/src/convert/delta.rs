@@ -14,9 +14,9 @@ use crate::input;
 
 /// A table that is read.
 pub struct Delta {
-    name: String,
-    schema: SchemaRef,
-    /// The files, the newest first: it has all columns, if any file has.
+    /// The columns of the table.
+    pub schema: SchemaRef,
+    /// The files, the newest first.
     pub files: Vec<DataFile>,
 }
 
@@ -43,22 +43,7 @@ impl Delta {
         if files.is_empty() {
             return Err(Error::Config(format!("{name}: the Delta table has no files")).into());
         }
-        Ok(Self { name: name.clone(), schema, files })
-    }
-
-    /// Checks that no column of the table is left out because the first file does not have it.
-    pub fn check(&self, read: &Schema) -> Outcome {
-        let missing =
-            self.schema.fields().iter().find(|field| read.index_of(field.name()).is_err());
-        match missing {
-            Some(field) => Err(Error::Config(format!(
-                "{}: the newest file has no column {:?}: name the --columns that it has",
-                self.name,
-                field.name()
-            ))
-            .into()),
-            None => Ok(()),
-        }
+        Ok(Self { schema, files })
     }
 }
 

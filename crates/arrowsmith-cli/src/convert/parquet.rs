@@ -30,24 +30,20 @@ pub fn run(
     }
     let only_explain = args.explain || target.is_none();
     let mut options = args.read.parquet()?;
-    let mut table = match args.read.format {
+    let table = match args.read.format {
         Format::Delta => Some(Delta::open(&args.input, &mut options)?),
         _ => None,
     };
-    let all_columns = options.columns.is_none();
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
-    let mut reader = ReaderBuilder::new()
+    let builder = ReaderBuilder::new()
         .options(options)
         .engine(engine.clone())
-        .cancel(Arc::clone(interrupt.stop()))
-        .open(match &mut table {
-            Some(table) => std::mem::take(&mut table.files),
-            None => input::files(&args.input, EXTENSIONS)?,
-        })?;
-    if let Some(table) = table.filter(|_| all_columns) {
-        table.check(&reader.schema())?;
-    }
+        .cancel(Arc::clone(interrupt.stop()));
+    let mut reader = match table {
+        Some(table) => builder.schema(table.schema).open(table.files)?,
+        None => builder.open(input::files(&args.input, EXTENSIONS)?)?,
+    };
     let Some(target) = target.filter(|_| !only_explain) else {
         return print(&reader.explanation().to_string());
     };

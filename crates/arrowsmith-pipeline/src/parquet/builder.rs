@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use arrow_schema::FieldRef;
+use arrow_schema::{FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine::Chain;
 use arrowsmith_parquet::{Pool, Predicate, ReadOptions, RowSelection, row_bytes};
@@ -33,6 +33,7 @@ pub struct ParquetPipeline {
     row_groups: Option<Vec<usize>>,
     rows: Option<RowSelection>,
     partition_types: Vec<FieldRef>,
+    schema: Option<SchemaRef>,
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
@@ -90,6 +91,14 @@ impl ParquetPipeline {
     #[must_use]
     pub fn partition_types(mut self, fields: Vec<FieldRef>) -> Self {
         self.partition_types = fields;
+        self
+    }
+
+    /// All columns of the files, as a table has them: those that the first file lacks are columns
+    /// of the batches, too. The types of the others are those of the first file.
+    #[must_use]
+    pub fn schema(mut self, schema: Option<SchemaRef>) -> Self {
+        self.schema = schema;
         self
     }
 
@@ -163,6 +172,7 @@ impl ParquetPipeline {
             engine: self.engine,
             limits: self.limits,
             partitions,
+            schema: self.schema,
             many: count > 1,
         });
         let first = Arc::new(Prepared::new(first, &request, None)?);

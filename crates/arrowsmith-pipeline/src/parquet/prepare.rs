@@ -2,8 +2,9 @@
 //! What is read of one file: which columns, by which engine, and the values of columns that the
 //! file does not have.
 //!
-//! The first file gives the schema of all. In the others columns are found by name; one that is
-//! missing is null, one of another type is cast, and a value out of range is an error.
+//! The first file gives the schema of all, and a schema that is given the columns that it lacks. In
+//! the others columns are found by name; one that is missing is null, in conditions, too; one of
+//! another type is cast, and a value out of range is an error.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub(crate) struct Request {
     /// Rows that are read, counted over the row groups that are; `None`: all.
     pub(crate) rows: Option<RowSelection>,
     pub(crate) partitions: Partitions,
+    /// The columns that there are, whichever of them the first file has.
+    pub(crate) schema: Option<SchemaRef>,
     /// Whether there are several files, so that a column may be null in one of the others.
     pub(crate) many: bool,
 }
@@ -94,18 +97,13 @@ impl Prepared {
         if let Some(columns) = &mut options.columns {
             columns.retain(|column| !request.partitions.has(column));
         }
-        if let (Some(columns), Some(_)) = (&mut options.columns, schema) {
-            // Columns of the first file that this one lacks are null.
-            let all = ReadPlan::new(&opened.file, &ReadOptions::default())?;
-            let has = |path: &String| {
-                let root = path.split('.').next().unwrap_or_default();
-                all.fields
-                    .iter()
-                    .any(|column| column.field().name() == path || column.field().name() == root)
-            };
-            columns.retain(has);
+        let is_absent = |path: &str| request.is_absent(&opened.file, path, schema.is_none());
+        let mut plan = ReadPlan::new(&opened.file, &options);
+        if let (Err(_), Some(columns)) = (&plan, &mut options.columns) {
+            columns.retain(|column| !is_absent(column));
+            plan = ReadPlan::new(&opened.file, &options);
         }
-        let mut plan = ReadPlan::new(&opened.file, &options)?;
+        let mut plan = plan?;
         if plan.fields.iter().any(|column| request.partitions.has(column.field().name())) {
             // A folder's name takes precedence over the same column in the file.
             plan.fields.retain(|column| !request.partitions.has(column.field().name()));
@@ -119,7 +117,7 @@ impl Prepared {
             None => first_schema(&plan, request),
         };
         let sources = sources(&plan, &schema, request, &values).map_err(named)?;
-        let condition = condition(&opened.file, request, &values)?;
+        let condition = condition(&opened.file, request, &values, is_absent)?;
         let decoded = plan.fields.iter().chain(match &condition {
             Condition::Some(condition) => condition.plan.fields.as_slice(),
             Condition::All | Condition::None => &[],
@@ -276,6 +274,20 @@ impl Prepared {
     }
 }
 
+impl Request {
+    /// Whether a file lacks a column that there is in others: it is null there. What the first file
+    /// lacks is an error, unless the given schema has it.
+    fn is_absent(&self, file: &File, path: &str, is_first: bool) -> bool {
+        let root = path.split('.').next().unwrap_or_default();
+        let is_known = match &self.schema {
+            Some(schema) => schema.index_of(path).or(schema.index_of(root)).is_ok(),
+            None => !is_first,
+        };
+        let alone = ReadOptions::default().with_columns([path]);
+        is_known && matches!(ReadPlan::new(file, &alone), Err(Error::Config(_)))
+    }
+}
+
 /// The schema of all batches, by the first file.
 fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
     let field = |field: &FieldRef| {
@@ -284,6 +296,17 @@ fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
     };
     let mut fields: Vec<FieldRef> = plan.schema.fields().iter().map(field).collect();
     let asked = request.options.columns.as_ref();
+    let mut next = 0;
+    for field in request.schema.iter().flat_map(|schema| schema.fields()) {
+        if let Some(place) = fields.iter().position(|known| known.name() == field.name()) {
+            next = place + 1;
+        } else if asked.is_none_or(|asked| asked.contains(field.name()))
+            && !request.partitions.has(field.name())
+        {
+            fields.insert(next, Arc::clone(field));
+            next += 1;
+        }
+    }
     let partitions = request.partitions.fields.iter();
     fields.extend(
         partitions.filter(|field| asked.is_none_or(|asked| asked.contains(field.name()))).cloned(),
@@ -327,9 +350,17 @@ fn fits(stored: &DataType, field: &Field) -> Result<()> {
     Err(Error::file(FileErrorKind::Unsupported, message))
 }
 
-fn condition(file: &File, request: &Request, values: &[ArrayRef]) -> Result<Condition> {
+fn condition(
+    file: &File,
+    request: &Request,
+    values: &[ArrayRef],
+    is_absent: impl Fn(&str) -> bool,
+) -> Result<Condition> {
     let Some(predicate) = &request.filter else { return Ok(Condition::All) };
-    let predicate = request.partitions.decide(predicate, values)?;
+    let partitions = &request.partitions;
+    let mut absent = predicate.columns();
+    absent.retain(|path| !partitions.has(path) && is_absent(path));
+    let predicate = partitions.decide(predicate, values, &absent)?;
     if always(&predicate) {
         return Ok(Condition::All);
     }

@@ -89,7 +89,7 @@ impl Select {
             values =
                 files.iter().map(|file| partitions.values(file)).collect::<Result<Vec<_>>>()?;
             if let Some(filter) = &options.filter {
-                let decided = values.iter().map(|row| partitions.decide(filter, row));
+                let decided = values.iter().map(|row| partitions.decide(filter, row, &[]));
                 let decided = decided.collect::<Result<Vec<_>>>()?;
                 let mut wanted: Vec<bool> = decided.iter().map(|left| !never(left)).collect();
                 if let (true, Some(first)) = (!wanted.contains(&true), wanted.first_mut()) {

@@ -24,6 +24,7 @@ pub struct ReaderBuilder {
     options: ParquetReadOptions,
     rows: Option<RowSelection>,
     engine: Option<Chain>,
+    schema: Option<SchemaRef>,
     cancel: Arc<AtomicBool>,
 }
 
@@ -44,6 +45,14 @@ impl ReaderBuilder {
     #[must_use]
     pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
         self.rows = rows;
+        self
+    }
+
+    /// All columns of the files, where the first may lack some: the schema of a table. Those that a
+    /// file lacks are null in its rows; the types of the others are those of the first file.
+    #[must_use]
+    pub fn schema(mut self, schema: SchemaRef) -> Self {
+        self.schema = Some(schema);
         self
     }
 
@@ -87,6 +96,7 @@ impl ReaderBuilder {
             .row_groups(options.row_groups)
             .rows(self.rows)
             .partition_types(partition_types)
+            .schema(self.schema)
             .limit(options.limit)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)

@@ -128,6 +128,17 @@ fn a_delta_table_is_written_grows_and_is_read() {
     ran.assert_status(0);
     assert_eq!(whole(&read_file(&folder, "some.arrow")).num_rows(), 333);
 
+    // A file with fewer columns than the table, and the newest.
+    folder.write("few.jsonl", "{\"id\":5000,\"level\":\"warn\"}\n");
+    convert(&folder, &["few.jsonl", "-o", "t", "--to", "delta", "--append"], 0);
+    convert(&folder, &[&read[..], &["all.arrow", "--where", "x is null"]].concat(), 0);
+    let few = whole(&read_file(&folder, "all.arrow"));
+    let names: Vec<_> = few.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!((names, ids(&few)), (vec!["id".into(), "x".into(), "level".into()], vec![5000]));
+    convert(&folder, &[&read[..], &["all.arrow"]].concat(), 0);
+    let all = whole(&read_file(&folder, "all.arrow"));
+    assert_eq!(all.num_rows(), 4001);
+
     // A file that is in no commit is no part of the table.
     std::fs::write(folder.path("t/level=warn/part-x.parquet"), "no Parquet").unwrap();
     convert(&folder, &[&read[..], &["again.arrow"]].concat(), 0);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
@@ -279,6 +279,71 @@ fn files_that_differ_are_made_one_or_refused() {
     let other = RecordBatch::new_empty(schema);
     let error = read(&other).unwrap_err().to_string();
     assert!(error.contains("in the first file it is Int64"), "{error}");
+}
+
+/// What a file lacks is null in its rows, in conditions as in the batches, whichever file is first.
+#[test]
+fn what_a_file_lacks_is_null_in_conditions() {
+    let with_struct = |batch: RecordBatch| {
+        let inner = Arc::new(Int64Array::from_iter_values(0..batch.num_rows() as i64)) as ArrayRef;
+        let fields = vec![Field::new("x", DataType::Int64, true)];
+        let column = StructArray::new(fields.into(), vec![inner], None);
+        let mut fields = batch.schema().fields().to_vec();
+        fields.push(Arc::new(Field::new("s", column.data_type().clone(), true)));
+        let columns = [batch.columns(), &[Arc::new(column) as ArrayRef]].concat();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap()
+    };
+    let full = with_struct(rows(0, 9));
+    let narrow = rows(9, 3).project(&[0]).unwrap();
+    let read = |files: [&RecordBatch; 2], condition: Option<Predicate>, columns: &[&str]| {
+        let mut options = ReadOptions::default();
+        if !columns.is_empty() {
+            options = options.with_columns(columns.iter().copied());
+        }
+        let is_narrow_first = files[0].num_columns() == 1;
+        let pipeline = builder()
+            .files(files.map(|batch| Input::bytes(file(batch, 10))))
+            .filter(condition)
+            .options(options)
+            .schema(is_narrow_first.then(|| full.schema()));
+        whole(pipeline.start().unwrap())
+    };
+    for files in [[&full, &narrow], [&narrow, &full]] {
+        let all = read(files, None, &[]);
+        assert_eq!((all.num_rows(), all.num_columns()), (12, 4));
+        assert_eq!(all.column_by_name("text").unwrap().null_count(), 4);
+        // The same rows in one file.
+        let one = file(&all, 100);
+        for text in [
+            "text is null",
+            "not text is null",
+            "text = 'text 1'",
+            "not text = 'text 1'",
+            "text in ('text 1', 'text 2')",
+            "not (text = 'text 1' or id = 2)",
+            "text = 'text 1' or id > 9",
+            "not (text is null and id < 10)",
+            "s.x >= 3 or run = 0",
+            "s.x is null",
+            "not s.x > 3 and id > 0",
+        ] {
+            let found = read(files, condition(text), &[]);
+            let expected = pipeline(one.clone()).filter(condition(text)).start().unwrap();
+            assert_eq!(found.columns(), whole(expected).columns(), "{text}");
+        }
+        // A column that only the condition needs; a field of a struct that is not there.
+        let found = read(files, condition("text is null"), &["id"]);
+        assert_eq!((found.num_rows(), found.num_columns()), (4, 1));
+        let found = read(files, None, &["text", "id"]);
+        assert_eq!((found.num_rows(), found.num_columns()), (12, 2));
+    }
+    let found = read([&full, &narrow], None, &["s.x", "id"]);
+    assert_eq!(found.column_by_name("s").unwrap().null_count(), 3);
+    // What no file has is an error still, if the first one or the schema tells.
+    let first = pipeline(file(&narrow, 10)).filter(condition("text is null"));
+    assert!(refused(first).contains("no column text"));
+    let other = pipeline(file(&narrow, 10)).schema(Some(full.schema()));
+    assert!(refused(other.filter(condition("texts is null"))).contains("no column texts"));
 }
 
 /// A store that counts its requests.
