@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Framing, PADDING_BYTES};
-use arrowsmith_engine::{Answer, Chain, ColumnDecoder, ColumnRequest, Engine};
+use arrowsmith_engine::{Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine};
 use arrowsmith_parquet::{Column, File, ReadOptions};
 use arrowsmith_plan::Plan;
 use arrowsmith_simd::Level;
@@ -40,12 +40,12 @@ impl Engine for Unordered {
         Ok(Box::new(decoder))
     }
 
-    fn check_parquet(&self, file: &File, column: &Column, options: &ReadOptions) -> Answer<()> {
-        crate::CpuEngine::with_level(self.0).check_parquet(file, column, options)
+    fn check_parquet(&self, _: &File, _: &Column, _: &ReadOptions) -> Answer<()> {
+        Err(Declined::new("", "it reads JSON").into())
     }
 
-    fn parquet(&self, request: &ColumnRequest<'_>, rest: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
-        crate::CpuEngine::with_level(self.0).parquet(request, rest)
+    fn parquet(&self, _: &ColumnRequest<'_>, _: &Chain) -> Answer<Box<dyn ColumnDecoder>> {
+        Err(Declined::new("", "it reads JSON").into())
     }
 }
 
