@@ -74,7 +74,7 @@ fn check_seed(seed: u64) -> Result<(), String> {
 
 #[test]
 fn random_rows_are_read_back() {
-    let seeds = scale::number("ARROWSMITH_SEEDS", 400, 10_000);
+    let seeds = scale::number("ARROWSMITH_SEEDS", 200, 10_000);
     let failures: Vec<String> = (0..seeds).filter_map(|seed| check_seed(seed).err()).collect();
     assert!(failures.is_empty(), "{} of {seeds}: {}", failures.len(), failures.join("\n"));
 }

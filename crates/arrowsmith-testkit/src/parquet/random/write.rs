@@ -56,9 +56,11 @@ fn has_months(kind: &DataType) -> bool {
 
 fn properties(rng: &mut Rng, rows: &RecordBatch, how: &mut String) -> WriterProperties {
     let version = *rng.pick(&[WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0]);
-    let page = *rng.pick(&[64, 1_000, 1_000, 20_000, 1 << 20]);
-    let page_rows = *rng.pick(&[1, 7, 100, 5_000, usize::MAX]);
-    let group = *rng.pick(&[10, 150, 1_000, 1 << 20, 1 << 20]);
+    // Tens of thousands of tiny pages show no more than hundreds, and take minutes.
+    let count = rows.num_rows();
+    let page = (*rng.pick(&[64, 1_000, 1_000, 20_000, 1 << 20])).max(count / 10);
+    let page_rows = (*rng.pick(&[1, 7, 100, 5_000, usize::MAX])).max(count / 300);
+    let group = (*rng.pick(&[10, 150, 1_000, 1 << 20, 1 << 20])).max(count / 50);
     let batch = *rng.pick(&[1, 16, 64, 1_024]);
     let statistics =
         *rng.pick(&[EnabledStatistics::None, EnabledStatistics::Chunk, EnabledStatistics::Page]);
