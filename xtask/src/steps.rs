@@ -82,8 +82,9 @@ pub const PACKAGES: &[(&str, &[(&str, Words)])] = &[
 const EXAMPLES: &[(&str, &[&str])] =
     &[("flight", &["serve_sql"]), ("objects", &["generate", "layout", "verify"])];
 
-/// Packages whose tests run with every instruction set; `full` runs all packages so.
-pub const KERNELS: &[&str] = &["number", "simd", "engine-cpu"];
+/// Packages whose tests run with every instruction set; `full` runs all packages so. Those of
+/// `engine-cpu` name the instruction sets themselves.
+pub const KERNELS: &[&str] = &["number", "simd", "json"];
 
 /// Packages whose tests drive simulators and JVMs for minutes, and depend only on their own
 /// sources, test data and these folders: they are not run again unless one of these has changed.
@@ -289,22 +290,6 @@ pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
     }
     if scope.full && scope.has(&["json", "parquet", "ingest", "jvm"]) {
         checks.extend(checked_memory());
-    }
-    if scope.has(&["json", "flight"]) {
-        // Separate workspaces, which nothing else here compiles.
-        let peers = shell::target().join("peers").display().to_string();
-        let check = |folder: &str| {
-            Command::new(&["cargo", "check", "--quiet", "--locked", "--manifest-path"])
-                .words(&[format!("bench/peers/{folder}/Cargo.toml")])
-                .env("CARGO_TARGET_DIR", &peers[..])
-        };
-        let sources = ["bench/peers/rust", "bench/peers/flight/rust"];
-        checks.push(Check {
-            name: "Rust peers of the benchmarks".to_owned(),
-            commands: vec![check("rust"), check("flight/rust")],
-            inputs: Some(inputs(&sources, &[&shell::output("rustc -V")])),
-            counts: false,
-        });
     }
     checks
 }
