@@ -64,7 +64,7 @@ class StressTest {
     /** Prints the growth of the process in bytes after warm-up. */
     public static void main(final String[] args) throws IOException {
       final Columns<Point> columns = Columns.of(Point.class).withThreads(1);
-      final List<Point> points = points(200);
+      final List<Point> points = points(20);
       final byte[] json = "{\"a\":1,\"b\":[1,2]}\n{\"a\":2,\"b\":[]}\n{\"a\":\"bad\"}\n".getBytes();
       final JsonReader builder =
           JsonReader.builder()
