@@ -378,7 +378,7 @@ fn what_is_acknowledged_is_stored_once_and_in_order() {
         println!("{:?}", World::new(seed).settings);
         return run(seed);
     }
-    for seed in 0..arrowsmith_testkit::scale::number("ARROWSMITH_MODEL_SEEDS", 200, 20_000) {
+    for seed in 0..arrowsmith_testkit::scale::number("ARROWSMITH_MODEL_SEEDS", 120, 20_000) {
         let ended = std::panic::catch_unwind(|| run(seed));
         assert!(
             ended.is_ok(),
