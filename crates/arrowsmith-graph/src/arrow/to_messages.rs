@@ -44,6 +44,9 @@ pub fn messages(
         }
         let numbers = batch.column(0).as_primitive::<UInt32Type>();
         let ids = batch.column(1).as_primitive::<UInt32Type>();
+        if numbers.null_count() + ids.null_count() > 0 {
+            return Err(bad(name, "has rows without a message or an id"));
+        }
         let shapes = Shapes::new(&class.members, &[MESSAGE, ID]);
         for row in 0..batch.num_rows() {
             let key = (numbers.value(row), ids.value(row));
@@ -177,7 +180,11 @@ fn choice(array: &ArrayRef, choice: &Choice, row: usize) -> Result<Value, &'stat
     let which = columns[0].as_primitive::<UInt8Type>().value(row);
     let of = choice.alternatives.get(usize::from(which));
     let of = of.ok_or("has an alternative that does not exist")?;
-    Ok(Value::Choice(which, alternative(&columns[usize::from(which) + 1], of, row)?))
+    let column = &columns[usize::from(which) + 1];
+    if column.is_null(row) {
+        return Err("has a variant whose alternative is null");
+    }
+    Ok(Value::Choice(which, alternative(column, of, row)?))
 }
 
 fn alternative(array: &ArrayRef, of: &Alternative, row: usize) -> Values {

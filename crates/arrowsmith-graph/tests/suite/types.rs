@@ -4,9 +4,12 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{Fields, Schema};
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::generate;
 use arrowsmith_graph::layout::{Layout, Options, from_object};
@@ -104,6 +107,36 @@ fn types_of_the_library_are_sent_and_attacked() {
     let any = column("any").as_struct();
     assert_eq!(any.column_names()[..2], ["which", "0: std::monostate"]);
     assert!(column("tuple").as_struct().column_by_name("2").is_some());
+    // Nulls where no message has any, with values behind them.
+    let without = |array: &ArrayRef| {
+        let nulls = NullBuffer::new_null(array.len());
+        make_array(array.to_data().into_builder().nulls(Some(nulls)).build().unwrap())
+    };
+    let nullable = |fields: &Fields| -> Fields {
+        fields.iter().map(|field| field.as_ref().clone().with_nullable(true)).collect()
+    };
+    let refused = |name: &str, with: ArrayRef| {
+        let mut changed = batches.clone();
+        let fields = nullable(changed[types].schema().fields());
+        let schema = changed[types].schema().as_ref().clone();
+        let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata));
+        let mut columns = changed[types].columns().to_vec();
+        columns[schema.index_of(name).unwrap()] = with;
+        changed[types] = RecordBatch::try_new(schema, columns).unwrap();
+        messages(&layout, &changed, false).unwrap_err().to_string()
+    };
+    let alternatives = any.columns().iter().enumerate();
+    let alternatives = alternatives.map(|(at, array)| match at {
+        0 => Arc::clone(array),
+        _ => without(array),
+    });
+    let nothing = StructArray::new(any.fields().clone(), alternatives.collect(), None);
+    let error = refused("any", Arc::new(nothing));
+    assert!(error.contains("has a variant whose alternative is null"), "{error}");
+    for name in ["message", "id"] {
+        let error = refused(name, without(column(name)));
+        assert!(error.contains("has rows without a message or an id"), "{error}");
+    }
 }
 
 #[test]
