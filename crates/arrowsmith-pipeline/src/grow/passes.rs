@@ -146,6 +146,9 @@ impl Grow {
     /// As [`Grow::step`]; and where an input cannot be read twice, with the first value that does
     /// not match.
     pub fn restart(&mut self) -> Result<()> {
+        // Pieces before the late value may have been decoded when it was known. The error for a
+        // stream names the value, also if the stream turns out to be longer than what is kept.
+        while self.batches.late().is_none() && self.batches.next().transpose()?.is_some() {}
         // The late value is in front of others that a stream would have to be read for.
         if self.again.is_none() {
             return Err(self.read_once());

@@ -200,6 +200,17 @@ fn streams_are_read_once() {
 }
 
 #[test]
+fn a_stream_says_where_it_drifts_whichever_thread_is_first() {
+    let how = How { threads: 4, chunk_bytes: 64, ..FEW };
+    for _ in 0..300 {
+        let text = "{\"a\":\"x\"}\n".repeat(400) + "{\"a\":[1]}\n";
+        let found = grow(vec![Input::reader(Cursor::new(text))], cpu(), how).unwrap();
+        let error = written(found).unwrap_err();
+        assert_eq!(error.as_data().unwrap().position.line, 401, "{error}");
+    }
+}
+
+#[test]
 fn rejects_are_handed_over_once() {
     use std::sync::atomic::{AtomicU64, Ordering};
     let mut text = "{\"a\":\"x\"}\n".repeat(40) + "{\"a\":[1]}\n";
