@@ -37,6 +37,7 @@
 mod batches;
 mod builder;
 mod cut;
+mod decide;
 mod earlier;
 mod grow;
 mod in_flight;

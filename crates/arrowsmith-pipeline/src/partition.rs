@@ -2,8 +2,7 @@
 //! Partition columns: values from folder names, constant for all rows of a file.
 //!
 //! Their type is inferred over all files, unless it is declared: int64 if all values are such
-//! numbers, date32 if all are dates, else utf8. A condition on them is decided once for each file,
-//! exactly, with SQL's three values.
+//! numbers, date32 if all are dates, else utf8. A condition on them is decided once for each file.
 
 use std::sync::Arc;
 
@@ -13,6 +12,8 @@ use arrow_schema::{DataType, Field, FieldRef, Schema};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_parquet::{Column, Conversion, Filter, Leaf, Physical, Predicate, ReadPlan};
 use arrowsmith_source::DataFile;
+
+use crate::decide;
 
 /// The partition columns of a set of files.
 #[derive(Debug, Clone, Default)]
@@ -96,7 +97,7 @@ impl Partitions {
         let holds = |test: &Predicate| -> Result<bool> {
             Ok(Filter::new(test, &plan)?.mask(&row)?.count_set_bits() == 1)
         };
-        rewrite(predicate, true, &|test| {
+        decide::decide(predicate, &|test| {
             let columns = test.columns();
             if columns.iter().all(|column| absent.contains(column)) {
                 let is_null = matches!(test, Predicate::IsNull(_)).then_some(true);
@@ -112,65 +113,6 @@ impl Partitions {
             Ok(Some(is_false.then_some(false)))
         })
     }
-}
-
-/// What a test says of all rows of a file, `None` if it has to look at each; the answer may be
-/// unknown.
-type Known = Option<Option<bool>>;
-
-/// Replaces each test that is known by its result. An unknown result becomes the one that excludes
-/// the row, which depends on the number of enclosing `not`s.
-fn rewrite(
-    predicate: &Predicate,
-    positive: bool,
-    known: &dyn Fn(&Predicate) -> Result<Known>,
-) -> Result<Predicate> {
-    let all = |parts: &[Predicate]| -> Result<Vec<Predicate>> {
-        parts.iter().map(|part| rewrite(part, positive, known)).collect()
-    };
-    Ok(match predicate {
-        Predicate::And(parts) => {
-            let mut parts = all(parts)?;
-            if parts.iter().any(never) {
-                return Ok(constant(false));
-            }
-            parts.retain(|part| !always(part));
-            if parts.len() == 1 { parts.remove(0) } else { Predicate::And(parts) }
-        }
-        Predicate::Or(parts) => {
-            let mut parts = all(parts)?;
-            if parts.iter().any(always) {
-                return Ok(constant(true));
-            }
-            parts.retain(|part| !never(part));
-            if parts.len() == 1 { parts.remove(0) } else { Predicate::Or(parts) }
-        }
-        Predicate::Not(part) => {
-            let part = rewrite(part, !positive, known)?;
-            if always(&part) || never(&part) {
-                return Ok(constant(never(&part)));
-            }
-            Predicate::Not(Box::new(part))
-        }
-        test => match known(test)? {
-            Some(result) => constant(result.unwrap_or(!positive)),
-            None => test.clone(),
-        },
-    })
-}
-
-fn constant(value: bool) -> Predicate {
-    if value { Predicate::And(Vec::new()) } else { Predicate::Or(Vec::new()) }
-}
-
-/// Whether the condition holds for every row.
-pub(crate) fn always(predicate: &Predicate) -> bool {
-    matches!(predicate, Predicate::And(parts) if parts.is_empty())
-}
-
-/// Whether the condition holds for no row.
-pub(crate) fn never(predicate: &Predicate) -> bool {
-    matches!(predicate, Predicate::Or(parts) if parts.is_empty())
 }
 
 /// A partition column as a condition needs it. It is in no file, so it is never used for pruning.

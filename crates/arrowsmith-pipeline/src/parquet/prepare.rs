@@ -25,7 +25,8 @@ use super::explain::{ColumnNote, ColumnSource};
 use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
 use super::portion::Window;
-use crate::partition::{Partitions, always, never};
+use crate::decide::{always, never};
+use crate::partition::Partitions;
 
 /// The request for all files.
 #[derive(Clone)]

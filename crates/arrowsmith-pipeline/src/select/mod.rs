@@ -27,7 +27,8 @@ use self::bound::{Bound, Origin, Starts};
 use self::rescue::Records;
 pub(crate) use self::window::Window;
 use crate::cut::Piece;
-use crate::partition::{Partitions, never};
+use crate::decide::never;
+use crate::partition::Partitions;
 use crate::work::Output;
 
 /// What is wanted of the rows.
