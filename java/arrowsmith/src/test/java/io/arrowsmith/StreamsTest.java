@@ -321,7 +321,7 @@ class StreamsTest {
   @Test
   void noThreadOrMemoryIsLeftOverManyRounds() throws Exception {
     final byte[] json = records(100, "");
-    for (int round = 0; round < 2_000; round++) {
+    for (int round = 0; round < 600; round++) {
       final Input input = Input.stream(pieces(json, 4_000, round % 3 == 0 ? new EOFException() : null));
       try (ArrowReader reader =
           JsonReader.builder().schema("a: int64, s: utf8").threads(1 + round % 2).open(allocator, input)) {

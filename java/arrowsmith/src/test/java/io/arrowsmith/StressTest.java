@@ -56,8 +56,8 @@ class StressTest {
    * memory.
    */
   public static final class Rounds {
-    private static final int ROUNDS = 10_000;
-    private static final int SETTLED = 3_000;
+    private static final int ROUNDS = 4_000;
+    private static final int SETTLED = 1_500;
 
     private Rounds() {}
 
@@ -114,7 +114,7 @@ class StressTest {
 
   @Test
   void memoryIsReturnedOverManyRounds() throws Exception {
-    // Leaking three hundred bytes per round would exceed this.
+    // Leaking eight hundred bytes per round would exceed this.
     final long grown = grown();
     assertTrue(grown < 2_000_000, "it has grown by " + grown + " bytes");
   }
