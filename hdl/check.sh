@@ -3,10 +3,11 @@
 # Checks of the hardware library that need no Rust: lint of every module and of the generated
 # examples, proofs, synthesis, cocotb benches.
 #
-#   hdl/check.sh [lint|proofs|synthesis|benches|netlists|every-netlist...]
+#   hdl/check.sh [lint|proofs|synthesis|benches|netlists|every-bench|every-netlist...]
 #
-# All but the last if none is named. `netlists` and `every-netlist` run benches under Icarus Verilog
-# on what slang reads: the bench of pages, and all of them.
+# All but the last two if none is named. `benches` runs each module at one width, `every-bench` at
+# all. `netlists` and `every-netlist` run benches under Icarus Verilog on what slang reads: that of
+# page headers, and all of them.
 #
 # A proof or bench that has passed with the same sources is not run again; ARROWSMITH_AGAIN=1 runs
 # all.
@@ -50,17 +51,19 @@ proofs() { ../tools/hdl run python formal/prove.py; }
 
 synthesis() { ../tools/hdl run python syn/test_syn.py; }
 
-benches() { ../tools/hdl run python tb/run.py; }
+benches() { ../tools/hdl run python tb/run.py --sample; }
 
-# Of all modules these use the most of the language that tools read differently.
-netlists() { ../tools/hdl run python tb/run.py --netlist as_parquet_header as_parquet_pages; }
+every-bench() { ../tools/hdl run python tb/run.py; }
+
+# It uses much of the language that tools read differently, and takes seconds.
+netlists() { ../tools/hdl run python tb/run.py --netlist as_parquet_header; }
 
 every-netlist() { ../tools/hdl run python tb/run.py --netlist; }
 
 [ $# -gt 0 ] || set -- lint proofs synthesis benches netlists
 for part; do
     case "$part" in
-        lint | proofs | synthesis | benches | netlists | every-netlist) "$part" ;;
-        *) sed -n '3,12p' "$0" | cut -c3- >&2; exit 2 ;;
+        lint | proofs | synthesis | benches | netlists | every-bench | every-netlist) "$part" ;;
+        *) sed -n '3,13p' "$0" | cut -c3- >&2; exit 2 ;;
     esac
 done

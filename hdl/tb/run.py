@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the cocotb benches of the components, each at several widths, under Verilator.
 
-    tools/hdl run python hdl/tb/run.py [--netlist | --coverage [--add FOLDER]] [MODULE...]
+    tools/hdl run python hdl/tb/run.py [--netlist | --coverage [--add FOLDER]] [--sample] [MODULE...]
 
 `--netlist` runs them under Icarus Verilog, on the plain Verilog that Yosys writes of what slang
 reads (`hdl/syn/netlist.py`): two tools that read the language independently of each other, and two
-simulators, then have the same results.
+simulators, then have the same results. `--sample` runs each at one width, the last in the list.
 
 `--coverage` also prints for each file of `hdl/rtl` the percentage of its lines that the benches
 ran: lines of procedures, as Verilator counts them (`--coverage-line`), over all sizes of all
@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from cocotb_tools.runner import get_results, get_runner
 
@@ -141,6 +142,7 @@ class Bench:
             tests, points, hit = map(int, before.split())
             return True, tests, points, hit, None, f"{self.name}: {tests} passed, unchanged"
         passed.forget(self.name)
+        begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             good, tests, failures, said = self.simulate(folder, coverage)
             counted = pathlib.Path(folder, "points.json")
@@ -152,7 +154,7 @@ class Bench:
                 add_coverage(written, covered)
         if good and not coverage:
             passed.keep(self.name, inputs, f"{tests} {points} {hit}")
-        said = f"{self.name}: {tests - failures} passed, {failures} failed{said}"
+        said = f"{self.name}: {tests - failures} passed, {failures} failed, {time.monotonic() - begin:.0f} s{said}"
         return good, tests - failures, points, hit, covered, said
 
     def add_parameters(self, netlist):
@@ -212,6 +214,7 @@ def main():
     parser.add_argument("--coverage", action="store_true", help="per cent of the lines of each file that ran")
     parser.add_argument("--add", type=pathlib.Path, metavar="FOLDER", help="what circuits wrote to ARROWSMITH_RTL_COVERAGE counts too")
     parser.add_argument("--at-least", type=float, default=0, metavar="PERCENT", help="fails if fewer lines ran")
+    parser.add_argument("--sample", action="store_true", help="each module with the last of its parameters only")
     parser.add_argument("modules", nargs="*")
     options = parser.parse_args()
     lines = {}
@@ -224,7 +227,7 @@ def main():
         Bench(module, parameters, options.netlist)
         for module, sizes in BENCHES.items()
         if not options.modules or module in options.modules
-        for parameters in sizes
+        for parameters in sizes[-1 if options.sample else 0 :]
     ]
     failed = tests = points = hit = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
