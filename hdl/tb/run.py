@@ -222,7 +222,9 @@ def main():
         add_coverage(written, lines)
     sys.path.insert(0, str(HERE))
     once = tempfile.TemporaryDirectory()
-    os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name}
+    # The simulators run for seconds, in which most is Python: optimising them takes longer.
+    unoptimised = {"MAKEFLAGS": " -- OPT_FAST=-O0 OPT_SLOW=-O0"}
+    os.environ |= {"OBJCACHE": f"{sys.executable} {HERE / 'once.py'}", "AS_ONCE": once.name, **unoptimised}
     benches = [
         Bench(module, parameters, options.netlist)
         for module, sizes in BENCHES.items()
