@@ -103,7 +103,7 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
         sampler.inferrer.set_source(u32::try_from(number).unwrap_or(u32::MAX));
         if sampler.is_full() {
             sampler.complete = false;
-            origins.push(Origin::from(input));
+            origins.push(sampler.unsampled(input));
         } else {
             origins.push(sampler.input(input)?);
         }
@@ -157,6 +157,16 @@ impl Sampler<'_> {
             || self.options.records_max.is_some_and(|most| {
                 self.inferrer.records() >= most || self.bytes >= self.options.bytes_max
             })
+    }
+
+    /// An input after those that were sampled.
+    fn unsampled(&self, input: Input) -> Origin {
+        let SampleOptions { open, spool_bytes_max, .. } = self.options;
+        if *spool_bytes_max == 0 || input.again().is_some() {
+            return input.into();
+        }
+        let name = input.name();
+        Origin::spooled(name, Spooled::new(input.stream(open), *spool_bytes_max), 0)
     }
 
     /// Samples an input, and returns it rewound.

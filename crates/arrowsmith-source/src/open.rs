@@ -124,6 +124,12 @@ impl Input {
         Ok(Source { name, content, offset: 0 })
     }
 
+    /// The bytes of the input as a stream, decompressed. It is opened when it is first read, which
+    /// may wait, as for the writer of a named pipe.
+    pub fn stream(self, options: &OpenOptions) -> Box<dyn Read + Send> {
+        Box::new(Unopened::Closed(Some(self), options.clone()))
+    }
+
     /// The lines of a range, and the offset of the first of them.
     fn open_range(self, range: ByteRange, options: &OpenOptions) -> io::Result<(Content, u64)> {
         match self {
@@ -152,6 +158,32 @@ impl Input {
             }
             Self::Stdin | Self::Reader { .. } => Err(no_range("this is a stream")),
             Self::Ranged { .. } => Err(no_range("this is a remote object")),
+        }
+    }
+}
+
+/// The reader of [`Input::stream`].
+enum Unopened {
+    Closed(Option<Input>, OpenOptions),
+    Open(Box<dyn Read + Send>),
+}
+
+impl Read for Unopened {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Self::Closed(input, options) = self {
+            let Some(input) = input.take() else { return Err(io::ErrorKind::NotFound.into()) };
+            let source = input.open(options).map_err(|error| match error {
+                Error::Io { source, .. } => source,
+                other => io::Error::other(other),
+            })?;
+            *self = Self::Open(match source.content {
+                Content::Whole(bytes) => Box::new(Cursor::new(Lent(bytes))),
+                Content::Stream(reader) => reader,
+            });
+        }
+        match self {
+            Self::Open(reader) => reader.read(buffer),
+            Self::Closed(..) => Ok(0),
         }
     }
 }

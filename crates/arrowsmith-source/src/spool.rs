@@ -98,6 +98,10 @@ impl Stream {
     /// The next bytes of the reader.
     fn next(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
+        if read == 0 && !buffer.is_empty() {
+            // Others that are read after it need its descriptor.
+            self.reader = Box::new(io::empty());
+        }
         if !self.lost && self.keep(buffer.get(..read).unwrap_or_default()).is_err() {
             // Whoever reads on does not need them.
             (self.lost, self.head, self.file) = (true, Vec::new(), None);

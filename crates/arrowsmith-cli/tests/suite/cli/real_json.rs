@@ -112,6 +112,21 @@ fn standard_input_may_drift() {
 }
 
 #[test]
+fn inputs_after_the_sample_may_drift() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"a\":1}\n".repeat(3).as_bytes());
+    folder.write("empty.jsonl", b"");
+    folder.write("b.jsonl", b"{\"a\":2.5,\"b\":1}\n");
+    // A file without anything looks like those of /proc, which are streams.
+    let inputs = ["--infer-records", "2", "a.jsonl", "empty.jsonl", "b.jsonl"];
+    let batch = converted(&folder, &inputs, b"");
+    assert_eq!((batch.num_rows(), batch.num_columns()), (4, 2));
+    let inputs = ["--infer-records", "2", "a.jsonl", "-", "b.jsonl"];
+    let batch = converted(&folder, &inputs, b"{\"a\":1,\"c\":\"x\"}\n{\"d\":1}\n");
+    assert_eq!((batch.num_rows(), batch.num_columns()), (6, 4));
+}
+
+#[test]
 fn everything_is_inferred_from() {
     let folder = Folder::new();
     folder.write("a.jsonl", drifting().as_bytes());
