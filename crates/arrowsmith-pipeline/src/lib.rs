@@ -57,7 +57,7 @@ pub use arrowsmith_json::frame::RecordsPath;
 pub use arrowsmith_json::infer::InferOptions;
 pub use batches::{BatchIter, Turn};
 pub use builder::JsonPipeline;
-pub use grow::{Collect, Grow, Growth, Planner, Step, may_widen, settle, widens};
+pub use grow::{Collect, Grow, Growth, PlanSoFar, Planner, Step, may_widen, settle, widens};
 pub use origin::Origin;
 pub use progress::Progress;
 pub use push::PushDecoder;

@@ -182,12 +182,11 @@ impl Plan {
     pub fn with_columns<S: AsRef<str>>(schema: &SchemaRef, columns: &[S]) -> Result<Self> {
         let mut wanted = Vec::with_capacity(columns.len());
         for column in columns {
-            wanted.push(split_path(column.as_ref()));
-        }
-        for path in &wanted {
-            if !path_exists(schema.fields(), path) {
+            let path = split_path(column.as_ref());
+            if !path_exists(schema.fields(), &path) {
                 return Err(Error::schema(path.join("."), "there is no such column to select"));
             }
+            wanted.push(path);
         }
         let paths: Vec<&[String]> = wanted.iter().map(Vec::as_slice).collect();
         let fields = project(schema.fields(), &paths);
@@ -204,6 +203,12 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Whether a schema has this column, a path as [`Plan::with_columns`] takes it.
+    #[must_use]
+    pub fn has_column(schema: &Schema, column: &str) -> bool {
+        path_exists(schema.fields(), &split_path(column))
     }
 
     fn compile(given: SchemaRef) -> Result<Self> {

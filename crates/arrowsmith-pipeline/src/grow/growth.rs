@@ -17,7 +17,25 @@ use crate::{Origin, Sample};
 pub(crate) type Place = (u32, u64);
 
 /// Makes the plan for a schema: what of it is decoded, and as what.
-pub type Planner = Box<dyn Fn(SchemaRef) -> Result<Plan> + Send + Sync>;
+pub type Planner = Box<dyn Fn(SchemaRef) -> Result<PlanSoFar> + Send + Sync>;
+
+/// What a [`Planner`] makes.
+#[derive(Debug)]
+pub struct PlanSoFar {
+    /// The plan.
+    pub plan: Plan,
+    /// Whether it has selected columns only, so that the decoder reports no other keys.
+    pub projected: bool,
+    /// Whether a selected column is not known yet.
+    pub lacks: bool,
+}
+
+impl From<Plan> for PlanSoFar {
+    /// A plan for everything.
+    fn from(plan: Plan) -> Self {
+        Self { plan, projected: false, lacks: false }
+    }
+}
 
 /// The schema of inputs of which only a part was looked at. Cheap to clone; all clones are one.
 #[derive(Clone)]
@@ -29,8 +47,6 @@ struct Shared {
     number: AtomicU64,
     options: InferOptions,
     planner: Planner,
-    /// Whether the planner selects columns.
-    projected: bool,
 }
 
 #[derive(Debug)]
@@ -57,27 +73,29 @@ pub(crate) struct Version {
     /// It contains keys from this place. The order of the columns is that of first appearance, so
     /// an inferrer has to see the pieces before it, too.
     pub(crate) newest: Place,
+    /// Whether only selected columns are decoded.
+    pub(crate) projected: bool,
     /// Whether decoding alone does not tell what matches, so that every record is inferred from.
     pub(crate) observe_all: bool,
 }
 
 impl Growth {
-    /// Starts with what a sample contains. `projected` is whether the planner selects columns.
+    /// Starts with what a sample contains.
     ///
     /// # Errors
     /// As the planner.
-    pub fn new(sample: &Sample, planner: Planner, projected: bool) -> Result<Self> {
+    pub fn new(sample: &Sample, planner: Planner) -> Result<Self> {
         let inferrer = sample.inferrer.clone();
         let mut options = inferrer.options().clone();
         options.records_max = None;
         let schema = Arc::clone(&sample.schema);
-        let plan = planner(schema)?;
-        let version = Arc::new(version(&inferrer, plan, projected, 0, (0, 0), false));
+        let planned = planner(schema)?;
+        let version = Arc::new(version(&inferrer, planned, 0, (0, 0), false));
         let (unsure, observe_all, skipped) = (false, false, None);
         let state = State { inferrer, version, newest: (0, 0), unsure, observe_all, skipped };
         let state = Mutex::new(state);
         let number = AtomicU64::new(0);
-        Ok(Self(Arc::new(Shared { state, number, options, planner, projected })))
+        Ok(Self(Arc::new(Shared { state, number, options, planner })))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -91,11 +109,6 @@ impl Growth {
     /// The number of the current version.
     pub(crate) fn number(&self) -> u64 {
         self.0.number.load(Ordering::Acquire)
-    }
-
-    /// Whether only selected columns are decoded.
-    pub(crate) fn has_projection(&self) -> bool {
-        self.0.projected
     }
 
     /// The plan of everything known so far.
@@ -168,8 +181,8 @@ impl Growth {
         state.unsure |= watch.is_some_and(|watch| names_records(watch, &schema));
         let number = state.version.number + 1;
         let (newest, all) = (state.newest, state.observe_all);
-        let plan = (self.0.planner)(schema)?;
-        let next = version(&state.inferrer, plan, self.0.projected, number, newest, all);
+        let planned = (self.0.planner)(schema)?;
+        let next = version(&state.inferrer, planned, number, newest, all);
         let now = &state.version;
         if always || next.plan.schema() != now.plan.schema() || next.watch != now.watch {
             state.version = Arc::new(next);
@@ -181,17 +194,17 @@ impl Growth {
 
 fn version(
     inferrer: &Inferrer,
-    plan: Plan,
-    projected: bool,
+    planned: PlanSoFar,
     number: u64,
     newest: Place,
     all: bool,
 ) -> Version {
+    let PlanSoFar { plan, projected, lacks } = planned;
     let watch = inferrer.watch();
     // Keys that are left out on purpose hide those that are new.
-    let hidden = projected && has_structs(plan.schema());
+    let hidden = projected && (lacks || has_structs(plan.schema()));
     let observe_all = all || hidden || watch.as_ref().is_some_and(Watch::has_times);
-    Version { number, plan: Arc::new(plan), watch, newest, observe_all }
+    Version { number, plan: Arc::new(plan), watch, newest, projected, observe_all }
 }
 
 /// Whether keys that were data are names of fields in a wider schema. Pieces that matched the map

@@ -15,7 +15,7 @@ mod settle;
 mod watch;
 mod worker;
 
-pub use growth::{Growth, Planner};
+pub use growth::{Growth, PlanSoFar, Planner};
 pub use passes::{Collect, Grow, Step};
 pub use settle::settle;
 pub use watch::widens;

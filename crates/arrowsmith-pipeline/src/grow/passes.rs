@@ -100,10 +100,9 @@ impl Grow {
                 return Ok(Step::Batch(batch));
             }
             if self.ended {
-                return match (self.is_final(), self.batches.take_refused()) {
-                    (false, _) => Ok(Step::Grown),
-                    (true, Some(refused)) => Err(refused),
-                    (true, None) => Ok(Step::End),
+                return match self.is_final() {
+                    true => self.selected().map(|()| Step::End),
+                    false => Ok(Step::Grown),
                 };
             }
             match self.batches.next().transpose()? {
@@ -122,10 +121,8 @@ impl Grow {
     pub fn learn(mut self) -> Result<Sample> {
         loop {
             while self.batches.next().transpose()?.is_some() {}
-            if let Some(refused) = self.batches.take_refused() {
-                return Err(refused);
-            }
             if !self.growth.is_unsure() {
+                self.selected()?;
                 break;
             }
             self.ended = true;
@@ -133,6 +130,17 @@ impl Grow {
         }
         let origins = self.again.take().unwrap_or_default();
         self.growth.learned(origins, self.batches.progress().rows())
+    }
+
+    /// That the schema is what the options need of it.
+    fn selected(&mut self) -> Result<()> {
+        if let Some(refused) = self.batches.take_refused() {
+            return Err(refused);
+        }
+        match self.pipeline.selection() {
+            Some(select) => select.check(&self.growth.schema()),
+            None => Ok(()),
+        }
     }
 
     /// Whether this pass began with everything that is known.
@@ -254,10 +262,10 @@ impl Collect {
         };
         let settled = match self.grow.growth.is_unsure() || !is_same {
             true => None,
-            false => match self.grow.batches.take_refused() {
-                Some(refused) => return Err(refused),
-                None => self.settled(&schema)?,
-            },
+            false => {
+                self.grow.selected()?;
+                self.settled(&schema)?
+            }
         };
         match settled {
             Some(batches) => {

@@ -32,10 +32,10 @@ pub(crate) struct Grower {
 impl Grower {
     pub(crate) fn new(growth: Growth, engine: &Chain, given: &DecodeOptions) -> Self {
         let mut options = given.clone();
-        if !growth.has_projection() {
+        let version = growth.version();
+        if !version.projected {
             options.unknown_keys = UnknownKeys::Error;
         }
-        let version = growth.version();
         Self { growth, engine: engine.clone(), given: given.clone(), options, version }
     }
 

@@ -61,6 +61,8 @@ pub struct Select {
     values: Vec<Vec<ArrayRef>>,
     /// Finds what the schema lacks, if that is wanted.
     rescuer: Option<Rescuer>,
+    /// Whether columns to keep may be missing for now.
+    grows: bool,
 }
 
 impl SelectOptions {
@@ -102,7 +104,14 @@ impl Select {
                 values.retain(|_| keep.next().is_some_and(|keep| *keep));
             }
         }
-        Ok(Self { options, partitions, values, rescuer: None })
+        Ok(Self { options, partitions, values, rescuer: None, grows: false })
+    }
+
+    /// Takes columns to keep that a schema lacks as those that a later one may have.
+    #[must_use]
+    pub fn growing(mut self) -> Self {
+        self.grows = true;
+        self
     }
 
     /// With all that the schema has, whichever of its columns are decoded: the rest is for the
@@ -116,8 +125,8 @@ impl Select {
     #[must_use]
     pub fn is_everything(&self) -> bool {
         let added = self.options.added().next().is_some();
-        let flat = self.options.flatten;
-        self.options.filter.is_none() && !added && !flat && self.partitions.fields.is_empty()
+        let changed = self.options.flatten || self.grows;
+        self.options.filter.is_none() && !added && !changed && self.partitions.fields.is_empty()
     }
 
     /// Whether the last column counts records.
@@ -129,16 +138,41 @@ impl Select {
     /// the schema has them. None stands for all.
     #[must_use]
     pub fn decoded_columns(&self, schema: &Schema) -> Option<Vec<String>> {
-        let mut columns = self.kept_columns()?;
+        let mut columns = self.kept_columns(schema)?;
         let asked = self.options.filter.iter().flat_map(Predicate::columns);
         columns.extend(asked.filter_map(|path| condition::quoted(path, schema)));
         Some(columns)
     }
 
+    /// Whether the schema lacks a column that is selected, or one of the condition beside those.
+    #[must_use]
+    pub fn lacks(&self, schema: &Schema) -> bool {
+        let asked = self.options.filter.iter().flat_map(Predicate::columns);
+        let mut condition = asked.filter(|path| !self.is_added(path));
+        self.options.columns.is_some()
+            && (self.selected_columns().any(|path| !Plan::has_column(schema, path))
+                || condition.any(|path| condition::field(path, schema).is_none()))
+    }
+
+    /// That a schema of the decoder has all columns to keep.
+    ///
+    /// # Errors
+    /// The first one that it lacks.
+    pub(crate) fn check(&self, decoded: &SchemaRef) -> Result<()> {
+        let columns: Vec<&String> = self.selected_columns().collect();
+        Plan::with_columns(decoded, &columns).map(drop)
+    }
+
+    /// The columns that the options select of what is decoded.
+    fn selected_columns(&self) -> impl Iterator<Item = &String> {
+        self.options.columns.iter().flatten().filter(|path| !self.is_added(path))
+    }
+
     /// The columns to keep of what is decoded.
-    fn kept_columns(&self) -> Option<Vec<String>> {
-        let columns = self.options.columns.as_ref()?;
-        Some(columns.iter().filter(|path| !self.is_added(path)).cloned().collect())
+    fn kept_columns(&self, schema: &Schema) -> Option<Vec<String>> {
+        self.options.columns.as_ref()?;
+        let kept = self.selected_columns();
+        Some(kept.filter(|path| !self.grows || Plan::has_column(schema, path)).cloned().collect())
     }
 
     /// Whether a column comes from elsewhere than the text.
@@ -169,7 +203,7 @@ impl Select {
     /// What is kept of decoded batches of this schema. A folder's name counts more than a key of
     /// the same name.
     fn kept_schema(&self, decoded: &SchemaRef) -> Result<SchemaRef> {
-        let kept = match self.kept_columns() {
+        let kept = match self.kept_columns(decoded) {
             Some(columns) => Arc::clone(Plan::with_columns(decoded, &columns)?.schema()),
             None => Arc::clone(decoded),
         };

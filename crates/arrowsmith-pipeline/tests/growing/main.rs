@@ -34,7 +34,7 @@ fn grow(inputs: Vec<Input>, engine: Arc<dyn Engine>, how: How) -> Result<Grow> {
     let mut options = SampleOptions { records_max: Some(how.records_max), ..Default::default() };
     options.infer.skip_malformed = how.on_error != OnError::Fail;
     let found = sample(inputs, &options)?;
-    let growth = Growth::new(&found, Box::new(Plan::new), false)?;
+    let growth = Growth::new(&found, Box::new(|schema| Ok(Plan::new(schema)?.into())))?;
     let mut decode = DecodeOptions::default();
     decode.on_error = how.on_error;
     let pipeline = JsonPipeline::builder(growth.plan(), engine)
@@ -219,7 +219,7 @@ fn rejects_are_handed_over_once() {
     let mut options = SampleOptions { records_max: Some(2), ..Default::default() };
     options.infer.skip_malformed = true;
     let found = sample(vec![Input::bytes(text.into_bytes())], &options).unwrap();
-    let growth = Growth::new(&found, Box::new(Plan::new), false).unwrap();
+    let growth = Growth::new(&found, Box::new(|schema| Ok(Plan::new(schema)?.into()))).unwrap();
     let mut decode = DecodeOptions::default();
     decode.on_error = OnError::Skip;
     let seen = Arc::new(AtomicU64::new(0));

@@ -11,7 +11,8 @@ use arrowsmith_core::{
 };
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{
-    Grow, Growth, JsonPipeline, Origin, Sample, SampleOptions, Select, SelectOptions, sample,
+    Grow, Growth, JsonPipeline, Origin, PlanSoFar, Sample, SampleOptions, Select, SelectOptions,
+    sample,
 };
 use arrowsmith_plan::{Coercion, Plan, with_coercion, with_types};
 use arrowsmith_source::{ByteRange, DataFile, Input, OpenOptions};
@@ -276,9 +277,16 @@ impl ReaderBuilder {
                 let late_keys = self.options.late_keys;
                 let projected = self.options.columns.is_some();
                 if partial && grows && late_keys == LateKeys::Add {
+                    if select.lacks(&*self.options.typed(Arc::clone(&found.schema))?) {
+                        select = select.growing();
+                    }
                     let (options, select) = (self.options.clone(), select.clone());
-                    let planner = move |schema| options.plan_for(schema, &select);
-                    growth = Some(Growth::new(&found, Box::new(planner), projected)?);
+                    let planner = move |schema| {
+                        let lacks = select.lacks(&*options.typed(Arc::clone(&schema))?);
+                        let plan = options.plan_for(schema, &select)?;
+                        Ok(PlanSoFar { plan, projected, lacks })
+                    };
+                    growth = Some(Growth::new(&found, Box::new(planner))?);
                 } else if partial && late_keys.fail(rescues, projected) {
                     late_keys_fail = true;
                     self.options.unknown_keys = UnknownKeys::Error;
@@ -289,7 +297,14 @@ impl ReaderBuilder {
         if rescues {
             select = select.known(&Plan::new(self.options.typed(Arc::clone(&schema))?)?);
         }
-        let plan = Arc::new(self.options.plan_for(schema, &select)?);
+        let plan =
+            self.options.plan_for(schema, &select).map_err(|error| match (error, &hint) {
+                (Error::Schema { path, message }, Some(hint)) => {
+                    Error::schema(path, format!("{message}: {hint}"))
+                }
+                (other, _) => other,
+            })?;
+        let plan = Arc::new(plan);
         let select = Some(Arc::new(select)).filter(|select| !select.is_everything());
         Ok(Planned { plan, engine, origins, select, hint, growth, late_keys_fail })
     }

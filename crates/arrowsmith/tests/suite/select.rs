@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
+use arrow_select::concat::concat_batches;
 use arrowsmith::arrow_array::cast::AsArray;
 use arrowsmith::arrow_array::types::Int64Type;
 use arrowsmith::arrow_array::{Array, RecordBatch, RecordBatchReader};
@@ -141,7 +142,11 @@ fn conditions_keep_what_they_say_wherever_the_schema_grows() {
                 all.iter().filter(|row| holds(row)).map(Row::place).collect();
             for (threads, chunk) in [(1, 1), (1, 200), (3, 64), (2, 1 << 20)] {
                 let label = format!("seed {seed}, {text}, {threads} threads, chunks of {chunk}");
-                let options = options(Some(text));
+                let mut options = options(Some(text));
+                if seed % 2 == 1 {
+                    // Keys that only the condition needs may be late, too.
+                    options.columns = Some(vec!["id".to_owned(), "year".to_owned()]);
+                }
                 let (schema, batches) =
                     builder(&options, threads, chunk).read_all(files(&all)).unwrap();
                 assert_eq!(places(&batches), expected, "{label}");
@@ -165,6 +170,36 @@ fn conditions_keep_what_they_say_wherever_the_schema_grows() {
                 }
                 assert_eq!(places(&written), expected, "{label}, written");
                 assert_eq!(reader.schema(), schema, "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn selected_columns_may_be_late() {
+    for seed in 0..12 {
+        let all = rows(seed, 4, 30);
+        for paths in [&["u.late", "id", "year"][..], &["u.late"], &["u", "level"], &["id", "no"]] {
+            let columns = Some(paths.iter().map(|&path| path.to_owned()).collect());
+            let options = JsonReadOptions { columns, ..options(None) };
+            let infer_records = InferRecords::All;
+            let whole = JsonReadOptions { infer_records, ..options.clone() };
+            let expected = builder(&whole, 1, 1 << 20).read_all(files(&all));
+            for (threads, chunk) in [(1, 1), (3, 64), (2, 1 << 20)] {
+                let label = format!("seed {seed}, {paths:?}, {threads} threads, chunks of {chunk}");
+                let read = builder(&options, threads, chunk).read_all(files(&all));
+                let (schema, batches) = match &expected {
+                    Ok(expected) => expected,
+                    Err(error) => {
+                        assert_eq!(read.unwrap_err().to_string(), error.to_string(), "{label}");
+                        continue;
+                    }
+                };
+                let (found, read) = read.unwrap();
+                assert_eq!(&found, schema, "{label}");
+                let (read, batches) =
+                    (concat_batches(schema, &read), concat_batches(schema, batches));
+                assert_eq!(read.unwrap(), batches.unwrap(), "{label}");
             }
         }
     }

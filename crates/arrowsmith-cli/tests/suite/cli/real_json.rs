@@ -127,6 +127,17 @@ fn inputs_after_the_sample_may_drift() {
 }
 
 #[test]
+fn selected_columns_may_be_late() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", drifting().as_bytes());
+    let batch = converted(&folder, &["a.jsonl", "--columns", "b", "--where", "b = 'x'"], b"");
+    assert_eq!((batch.num_rows(), batch.num_columns()), (30_000, 1));
+    let ran = folder.run(&["convert", "-q", "a.jsonl", "-o", "x.parquet", "--columns", "c"]);
+    assert_ne!(ran.status, 0);
+    assert!(ran.stderr.contains("field c: there is no such column"), "{}", ran.stderr);
+}
+
+#[test]
 fn everything_is_inferred_from() {
     let folder = Folder::new();
     folder.write("a.jsonl", drifting().as_bytes());
