@@ -100,8 +100,13 @@ impl Prepared {
         }
         let is_absent = |path: &str| request.is_absent(&opened.file, path, schema.is_none());
         let mut plan = ReadPlan::new(&opened.file, &options);
-        if let (Err(_), Some(columns)) = (&plan, &mut options.columns) {
-            columns.retain(|column| !is_absent(column));
+        if plan.is_err() {
+            if let Some(columns) = &mut options.columns {
+                columns.retain(|column| !is_absent(column));
+            }
+            if let Columns::Paths(columns) = &mut options.dictionary {
+                columns.retain(|column| !is_absent(column));
+            }
             plan = ReadPlan::new(&opened.file, &options);
         }
         let mut plan = plan?;

@@ -15,7 +15,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
 use arrowsmith_core::{Error, Limits, Result};
-use arrowsmith_parquet::{Predicate, ReadOptions, RowSelection};
+use arrowsmith_parquet::{Columns, Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -282,6 +282,23 @@ fn files_that_differ_are_made_one_or_refused() {
 }
 
 /// What a file lacks is null in its rows, in conditions as in the batches, whichever file is first.
+#[test]
+fn what_a_file_lacks_is_null_as_a_dictionary() {
+    let narrow = rows(9, 3).project(&[0]).unwrap();
+    let read = |files: [&RecordBatch; 2], path: &str| {
+        let mut options = ReadOptions::default();
+        options.dictionary = Columns::Paths(vec![path.to_owned()]);
+        let files = files.map(|batch| Input::bytes(file(batch, 10)));
+        builder().files(files).options(options).start()
+    };
+    let all = whole(read([&rows(0, 9), &narrow], "text").unwrap());
+    let text = all.column_by_name("text").unwrap();
+    assert!(matches!(text.data_type(), DataType::Dictionary(..)));
+    assert_eq!((text.len(), text.logical_null_count()), (12, 4));
+    assert!(read([&narrow, &rows(0, 9)], "text").is_err());
+    assert!(read([&rows(0, 9), &narrow], "other").is_err());
+}
+
 #[test]
 fn what_a_file_lacks_is_null_in_conditions() {
     let with_struct = |batch: RecordBatch| {
