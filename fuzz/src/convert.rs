@@ -119,7 +119,13 @@ pub fn csv(data: &[u8]) {
     };
     let whole = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
     let (expected, _) = whole.infer_schema(text, records).expect("it was inferred in pieces");
-    assert_eq!(schema, expected);
+    // A column without values is text: later records may have some.
+    let with_text = |field: &Field| match field.data_type() {
+        DataType::Null => field.clone().with_data_type(DataType::Utf8),
+        _ => field.clone(),
+    };
+    let expected: Vec<Field> = expected.fields().iter().map(|field| with_text(field)).collect();
+    assert_eq!(schema, Schema::new(expected));
     let schema = Arc::new(schema);
     let again = Box::new(io::BufReader::with_capacity(7, Cursor::new(start).chain(reader)));
     let limits = (1 << 20, FIELDS_MAX);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrowsmith::{Error, Result};
 
 /// Maximum number of rows of a batch.
@@ -38,12 +38,23 @@ pub fn infer(
     // First the header alone: memory is taken for as many columns as it has.
     let mut start = Start { reader, read: Vec::new(), most: HEADER_BYTES_MAX.min(most) };
     let (header, _) = format.infer_schema(&mut start, Some(0)).map_err(|e| named(e, name))?;
-    check(&header, fields_max).map_err(|reason| invalid(name, &reason))?;
+    check(&with_text(&header), fields_max).map_err(|reason| invalid(name, &reason))?;
     let Start { reader, read, .. } = start;
     let mut start = Start { reader, read: Vec::new(), most };
     let mut again = Cursor::new(&read).chain(&mut start);
     let (schema, _) = format.infer_schema(&mut again, records).map_err(|e| named(e, name))?;
-    Ok((schema, [read, start.read].concat()))
+    Ok((with_text(&schema), [read, start.read].concat()))
+}
+
+/// With text where there was no value: later records may have some, which a column of nulls would
+/// drop.
+fn with_text(schema: &Schema) -> Schema {
+    let field = |field: &FieldRef| match field.data_type() {
+        DataType::Null => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
+        _ => Arc::clone(field),
+    };
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
 /// Keeps what is read.
@@ -76,6 +87,10 @@ fn check(schema: &Schema, fields_max: usize) -> Result<(), String> {
     }
     if names.len() > fields_max {
         return Err(format!("more than {fields_max} columns (--fields-max)"));
+    }
+    // Whatever is in such a column would be read as null.
+    if let Some(field) = schema.fields().iter().find(|field| field.data_type().is_null()) {
+        return Err(format!("column {:?} cannot be of type null", field.name()));
     }
     let mut seen = BTreeSet::new();
     match names.into_iter().find(|name| !seen.insert(*name)) {
@@ -202,7 +217,7 @@ impl Iterator for Csv {
 
 #[cfg(test)]
 mod tests {
-    use arrow_schema::DataType;
+    use arrow_array::cast::AsArray;
 
     use super::*;
 
@@ -228,6 +243,22 @@ mod tests {
         assert_eq!(types, [DataType::Int64, DataType::Utf8, DataType::Date32]);
         assert_eq!(batches[0].num_rows(), 2);
         assert!(batches[0].column(0).is_null(1) && batches[0].column(2).is_null(1));
+    }
+
+    #[test]
+    fn a_column_without_values_may_have_some_later() {
+        let text = "a,b\n1,\n2,x\n";
+        let (schema, _) = inferred(text, Some(1), usize::MAX).unwrap();
+        let reader = |schema: Schema| {
+            let reader = Box::new(Cursor::new(text));
+            Csv::new(None, reader, &Arc::new(schema), None, b',', (100, FIELDS_MAX))
+        };
+        let batches: Result<Vec<_>> = reader(schema.clone()).unwrap().collect();
+        let batches = batches.unwrap();
+        assert_eq!(batches[0].column(1).as_string::<i32>().value(1), "x");
+        let nulls = schema.field(1).clone().with_data_type(DataType::Null);
+        let nulls = Schema::new(vec![schema.field(0).clone(), nulls]);
+        assert!(reader(nulls).err().unwrap().to_string().contains("\"b\" cannot be of type null"));
     }
 
     #[test]
