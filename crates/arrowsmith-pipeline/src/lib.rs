@@ -59,6 +59,7 @@ pub use batches::{BatchIter, Turn};
 pub use builder::JsonPipeline;
 pub use grow::{Collect, Grow, Growth, PlanSoFar, Planner, Step, may_widen, settle, widens};
 pub use origin::Origin;
+pub use partition::Partitions;
 pub use progress::Progress;
 pub use push::PushDecoder;
 pub use sample::{Sample, SampleOptions, sample};

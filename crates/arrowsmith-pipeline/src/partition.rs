@@ -6,9 +6,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
+use arrow_array::{
+    ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, new_null_array,
+};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use arrow_select::take::take;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_parquet::{Column, Conversion, Filter, Leaf, Physical, Predicate, ReadPlan};
 use arrowsmith_source::DataFile;
@@ -17,13 +20,17 @@ use crate::decide;
 
 /// The partition columns of a set of files.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Partitions {
+pub struct Partitions {
     pub(crate) fields: Vec<FieldRef>,
 }
 
 impl Partitions {
     /// Names from the files, types declared or inferred.
-    pub(crate) fn new(files: &[DataFile], declared: &[FieldRef]) -> Result<Self> {
+    ///
+    /// # Errors
+    /// Files with other names than the first, two folders of one name, and a declared type of a
+    /// column that no folder has.
+    pub fn new(files: &[DataFile], declared: &[FieldRef]) -> Result<Self> {
         let Some(first) = files.first() else { return Ok(Self::default()) };
         let mut fields: Vec<FieldRef> = Vec::new();
         for (place, (name, _)) in first.partitions.iter().enumerate() {
@@ -58,13 +65,48 @@ impl Partitions {
         Ok(Self { fields })
     }
 
+    /// The columns, all of which may be null.
+    pub fn fields(&self) -> &[FieldRef] {
+        &self.fields
+    }
+
+    /// A schema of files, with the partition columns after the others. A folder's name counts more
+    /// than a column of the same name.
+    pub fn schema(&self, files: &SchemaRef) -> SchemaRef {
+        if self.fields.is_empty() {
+            return Arc::clone(files);
+        }
+        let own = files.fields().iter().filter(|field| !self.has(field.name()));
+        let fields: Vec<FieldRef> = own.chain(&self.fields).cloned().collect();
+        Arc::new(Schema::new_with_metadata(fields, files.metadata().clone()))
+    }
+
+    /// A batch of a file with these [`values`](Self::values), by [`Partitions::schema`].
+    ///
+    /// # Errors
+    /// Values that are not of these columns.
+    pub fn extend(&self, batch: &RecordBatch, values: &[ArrayRef]) -> Result<RecordBatch> {
+        let schema = self.schema(batch.schema_ref());
+        let own = batch.schema_ref().fields().iter().zip(batch.columns());
+        let own = own.filter(|(field, _)| !self.has(field.name()));
+        let mut columns: Vec<ArrayRef> = own.map(|(_, column)| Arc::clone(column)).collect();
+        for value in values {
+            columns.push(repeated(value, batch.num_rows())?);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+    }
+
     /// Whether a path names a partition column.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|field| field.name() == name)
     }
 
     /// The values of a file, as arrays of one row.
-    pub(crate) fn values(&self, file: &DataFile) -> Result<Vec<ArrayRef>> {
+    ///
+    /// # Errors
+    /// A value that is not of the column's type.
+    pub fn values(&self, file: &DataFile) -> Result<Vec<ArrayRef>> {
         let values = self.fields.iter().zip(&file.partitions).map(|(field, (name, value))| {
             let Some(value) = value else { return Ok(new_null_array(field.data_type(), 1)) };
             let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_str()]));
@@ -113,6 +155,11 @@ impl Partitions {
             Ok(Some(is_false.then_some(false)))
         })
     }
+}
+
+/// An array of one row as one of `rows` rows.
+pub(crate) fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
+    Ok(take(value, &UInt32Array::from_value(0, rows), None)?)
 }
 
 /// A partition column as a condition needs it. It is in no file, so it is never used for pruning.

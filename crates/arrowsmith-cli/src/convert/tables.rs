@@ -14,7 +14,7 @@ use std::time::Instant;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowsmith::options::InferRecords;
-use arrowsmith::{Error, Input, JsonReadOptions};
+use arrowsmith::{Error, Input, JsonReadOptions, Partitions};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_flight::dataset::{FileAccess, Format, Read, Snapshot};
 use arrowsmith_flight::ipc::{Bounds, CONTINUATION, StreamReader};
@@ -31,10 +31,11 @@ use crate::progress::Progress;
 
 /// Options of reading that apply to each.
 const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
-const CSV_OPTIONS: [&str; 10] = [
+const CSV_OPTIONS: [&str; 11] = [
     "format",
     "compression",
     "schema",
+    "partitions",
     "columns",
     "limit",
     "skip",
@@ -192,10 +193,12 @@ fn stream(name: &str) -> Outcome<Option<StreamReader>> {
 fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
     let files = input::files(&args.input, input::CSV_EXTENSIONS)?;
     let bytes: u64 = files.iter().filter_map(|file| file.input.stored_bytes()).sum();
-    let mut inputs = files.into_iter().map(|file| file.input);
+    let declared = options.partitions.as_ref().map_or(&[][..], |types| types.fields());
+    let partitions = Partitions::new(&files, declared)?;
+    let mut inputs = files.into_iter();
     let first = inputs.next().ok_or_else(|| Failure::Usage("no input".to_owned()))?;
-    let name = first.name();
-    let mut reader = opened(first, options)?;
+    let (name, values) = (first.input.name(), partitions.values(&first)?);
+    let mut reader = opened(first.input, options)?;
     let mut start = Vec::new();
     let schema = match &options.schema {
         Some(schema) => Arc::clone(schema),
@@ -211,25 +214,39 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
             Arc::new(schema)
         }
     };
-    let names = options.columns.clone();
-    let columns = match &names {
-        Some(names) => Some(places(&schema, names)?),
-        None => None,
+    let all = partitions.schema(&schema);
+    let kept = match &options.columns {
+        Some(names) => places(&all, names)?,
+        None => (0..all.fields().len()).collect(),
     };
+    // What of it is in the text.
+    let of_folder = |name: &str| partitions.fields().iter().any(|field| field.name() == name);
+    let names = || kept.iter().map(|at| all.field(*at).name().as_str());
+    let own = names().filter(|name| !of_folder(name)).map(|name| schema.index_of(name));
+    let own = own.collect::<Result<Vec<_>, _>>().map_err(Error::from)?;
     let limits = (options.record_bytes_max, options.fields_max);
     let again: Box<dyn BufRead> = Box::new(Cursor::new(start).chain(reader));
-    let first = Csv::new(name, again, &schema, columns.as_deref(), delimiter, limits)?;
-    let output = first.schema();
-    let options = options.clone();
-    let mut others = inputs.map(move |input| {
-        let (name, reader) = (input.name(), opened(input, &options)?);
-        Ok(Csv::new(name, reader, &schema, columns.as_deref(), delimiter, limits)?)
+    let first = Csv::new(name, again, &schema, Some(&own), delimiter, limits)?;
+    let extended = partitions.schema(&first.schema());
+    let order = names().map(|name| extended.index_of(name)).collect::<Result<Vec<_>, _>>();
+    let order = order.map_err(Error::from)?;
+    let output = Arc::new(extended.project(&order).map_err(Error::from)?);
+    let (options, of_files) = (options.clone(), partitions.clone());
+    let mut others = inputs.map(move |file| {
+        let (name, values) = (file.input.name(), of_files.values(&file)?);
+        let reader = opened(file.input, &options)?;
+        Ok((Csv::new(name, reader, &schema, Some(&own), delimiter, limits)?, values))
     });
-    let mut current = Some(first);
+    let mut current = Some((first, values));
     let batches = std::iter::from_fn(move || {
         loop {
-            match current.as_mut()?.next() {
-                Some(batch) => return Some(batch.map_err(Failure::Work)),
+            let (csv, values) = current.as_mut()?;
+            match csv.next() {
+                Some(batch) => {
+                    let batch = batch.and_then(|batch| partitions.extend(&batch, values));
+                    let batch = batch.and_then(|batch| Ok(batch.project(&order)?));
+                    return Some(batch.map_err(Failure::Work));
+                }
                 None => match others.next()? {
                     Ok(next) => current = Some(next),
                     Err(error) => {

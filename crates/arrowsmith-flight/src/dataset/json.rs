@@ -4,19 +4,32 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::json::{ReaderBuilder, infer_schema};
-use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Result, UnknownKeys, expand_datasets};
+use arrowsmith::{
+    DataFile, Error, Input, JsonReadOptions, Partitions, Result, UnknownKeys, expand_datasets,
+};
 
 use super::identity::{Identity, Watched, version};
 use super::{Batches, Content, Format, Read, Snapshot, split};
 
-/// The files, in order, with their sizes in bytes.
+/// The files, in order.
 #[derive(Debug)]
 pub(crate) struct Files {
-    files: Vec<(PathBuf, Identity, usize)>,
+    files: Vec<FileEntry>,
+    /// The schema of the records.
+    records: SchemaRef,
+    partitions: Partitions,
     /// Whether the schema is inferred, from the first records.
     inferred: bool,
+}
+
+#[derive(Debug)]
+struct FileEntry {
+    path: PathBuf,
+    identity: Identity,
+    bytes: usize,
+    partitions: Vec<(String, Option<String>)>,
 }
 
 /// What to do about keys that an inferred schema lacks.
@@ -26,32 +39,30 @@ const LATE: &str =
 impl Files {
     pub(super) fn open(paths: &[PathBuf], schema: Option<&SchemaRef>) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Json.extensions())?;
+        let partitions = Partitions::new(&found, &[])?;
         let mut files = Vec::with_capacity(found.len());
-        for DataFile { input, .. } in found {
+        for DataFile { input, partitions } in found {
             let bytes = input.stored_bytes().and_then(|bytes| usize::try_from(bytes).ok());
-            match (input, bytes) {
-                (Input::Path(path), Some(bytes)) => {
-                    let identity = Identity::at(&path)?;
-                    files.push((path, identity, bytes));
-                }
-                _ => return Err(Error::Config("only files can be served".to_owned())),
-            }
+            let (Input::Path(path), Some(bytes)) = (input, bytes) else {
+                return Err(Error::Config("only files can be served".to_owned()));
+            };
+            let identity = Identity::at(&path)?;
+            files.push(FileEntry { path, identity, bytes, partitions });
         }
-        let names: Vec<PathBuf> = files.iter().map(|(path, ..)| path.clone()).collect();
-        let (schema, inferred) = match schema {
+        let (records, inferred) = match schema {
             Some(schema) => (Arc::clone(schema), false),
             None => {
-                let inputs = names.iter().cloned().map(Input::Path);
+                let inputs = files.iter().map(|file| Input::Path(file.path.clone()));
                 let schema = infer_schema(inputs, &JsonReadOptions::default())?.schema;
                 (schema, true)
             }
         };
         Ok(Snapshot {
-            version: version(files.iter().map(|(path, identity, _)| (path, identity))),
-            schema,
+            version: version(files.iter().map(|file| (&file.path, &file.identity))),
+            schema: partitions.schema(&records),
             rows: None,
-            bytes: Some(files.iter().map(|(.., bytes)| *bytes as u64).sum()),
-            content: Content::Json(Self { files, inferred }),
+            bytes: Some(files.iter().map(|file| file.bytes as u64).sum()),
+            content: Content::Json(Self { files, records, partitions, inferred }),
         })
     }
 
@@ -59,8 +70,8 @@ impl Files {
         self.files.len()
     }
 
-    pub(super) fn read(&self, read: &Read, schema: &SchemaRef) -> Result<Batches> {
-        let range = split(self.files.iter().map(|(.., bytes)| *bytes), read.part, read.parts);
+    pub(super) fn read(&self, read: &Read) -> Result<Batches> {
+        let range = split(self.files.iter().map(|file| file.bytes), read.part, read.parts);
         let files = self.files.get(range).unwrap_or_default();
         if files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
@@ -70,16 +81,20 @@ impl Files {
         let unknown_keys = if inferred { UnknownKeys::Error } else { UnknownKeys::Skip };
         let options = JsonReadOptions {
             unknown_keys,
-            schema: Some(Arc::clone(schema)),
+            schema: Some(Arc::clone(&self.records)),
+            // The types are those of all files.
+            partitions: Some(Arc::new(Schema::new(self.partitions.fields().to_vec()))),
             threads: Some(read.threads.max(1)),
             batch_bytes: Some(read.batch_bytes),
             ..JsonReadOptions::default()
         };
-        let reader = ReaderBuilder::new()
-            .options(options)
-            .cancel(Arc::clone(&read.cancel))
-            .open(files.iter().map(|(path, ..)| Input::Path(path.clone())));
-        let watched = files.iter().map(|(path, identity, _)| (path.clone(), *identity));
+        let reader = ReaderBuilder::new().options(options).cancel(Arc::clone(&read.cancel)).open(
+            files.iter().map(|file| DataFile {
+                input: Input::Path(file.path.clone()),
+                partitions: file.partitions.clone(),
+            }),
+        );
+        let watched = files.iter().map(|file| (file.path.clone(), file.identity));
         let watched = Watched::new(watched);
         watched.before()?;
         let mut reader = reader?;

@@ -290,7 +290,7 @@ impl Snapshot {
                 return Ok(Box::new(Limited::new(batches, read.limit)));
             }
             Content::Ipc(files) => files.batches(read.part, read.parts),
-            Content::Json(files) => files.read(read, &self.schema)?,
+            Content::Json(files) => files.read(read)?,
             Content::Memory(batches) => {
                 let range = split(batches.iter().map(RecordBatch::num_rows), read.part, read.parts);
                 let batches = batches.get(range).unwrap_or_default().to_vec();

@@ -196,17 +196,37 @@ async fn small_messages_are_cut_out_of_large_batches() {
 async fn partitions_are_columns() {
     let folder = tempfile::tempdir().unwrap();
     for (year, first) in [("2023", 0), ("2024", 500)] {
-        let path = folder.path().join(format!("trips/year={year}"));
-        fs::create_dir_all(&path).unwrap();
-        parquet(&path.join("a.parquet"), &[rows(first, 500)]);
+        let path = |name: &str| {
+            let path = folder.path().join(name).join(format!("year={year}"));
+            fs::create_dir_all(&path).unwrap();
+            path.join("a").with_extension(name)
+        };
+        let rows = rows(first, 500);
+        parquet(&path("parquet"), std::slice::from_ref(&rows));
+        ipc(&path("arrow"), std::slice::from_ref(&rows));
+        let file = fs::File::create(path("jsonl")).unwrap();
+        let mut writer = arrow_json::LineDelimitedWriter::new(file);
+        writer.write(&plain(&rows)).unwrap();
+        writer.finish().unwrap();
     }
-    let server = serve(vec![spec(&folder.path().join("trips"))], options()).await;
+    let names = ["parquet", "arrow", "jsonl"];
+    let specs = names.map(|name| spec(&folder.path().join(name)));
+    let server = serve(specs.to_vec(), options()).await;
     let client = client(&server).await;
-    let query =
-        Query { filter: Some("year = 2024 and id < 600".to_owned()), ..Query::all("trips") };
-    let found = read(&client, &query).await.unwrap();
-    assert_eq!(found.num_rows(), 100);
-    assert_eq!(found.column_by_name("year").unwrap().as_primitive::<Int64Type>().value(0), 2024);
+    for name in names {
+        let filter = Some("year = 2024 and id < 600".to_owned());
+        let found = read(&client, &Query { filter, ..Query::all(name) }).await.unwrap();
+        assert_eq!(found.num_rows(), 100, "{name}");
+        let year = found.column_by_name("year").unwrap();
+        assert_eq!(year.as_primitive::<Int64Type>().value(0), 2024, "{name}");
+        // Without a condition Arrow would be sent as it is stored.
+        let all = read(&client, &Query::all(name)).await.unwrap();
+        let year = all.column_by_name("year").unwrap().as_primitive::<Int64Type>();
+        assert_eq!((all.num_rows(), year.value(0), year.value(999)), (1000, 2023, 2024), "{name}");
+        let columns = Some(vec!["year".to_owned()]);
+        let years = read(&client, &Query { columns, ..Query::all(name) }).await.unwrap();
+        assert_eq!((years.num_rows(), years.num_columns()), (1000, 1), "{name}");
+    }
     server.shutdown().await;
 }
 

@@ -10,10 +10,11 @@ use arrowsmith_core::{Error, Framing, Result};
 use arrowsmith_json::record_starts;
 
 use super::Select;
-use super::condition::{Condition, names, repeated};
+use super::condition::{Condition, names};
 use super::flatten;
 use super::rescue::{self, Records};
 use crate::grow::settle;
+use crate::partition::repeated;
 use crate::work::Output;
 
 /// A [`Select`] for decoded batches of one schema.

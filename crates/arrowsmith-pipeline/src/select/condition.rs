@@ -9,19 +9,17 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, NullArray, RecordBatch, RecordBatchOptions, StringArray,
-    UInt32Array,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::nullif::nullif;
-use arrow_select::take::take;
 use arrowsmith_core::{Error, Result};
 use arrowsmith_parquet::{Filter, Predicate, ReadPlan};
 use arrowsmith_plan::plan::{EXTENSION_NAME_KEY, JSON_EXTENSION_NAME};
 
 use super::Select;
 use super::bound::Origin;
-use crate::partition::column;
+use crate::partition::{column, repeated};
 
 /// A condition for decoded batches of one schema.
 #[derive(Debug)]
@@ -134,11 +132,6 @@ fn decoded(batch: &RecordBatch, places: &[usize]) -> Result<ArrayRef> {
         Some(nulls) => nullif(array, &BooleanArray::new(!nulls.inner(), None))?,
         None => Arc::clone(array),
     })
-}
-
-/// An array of one row as one of `rows` rows.
-pub(super) fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
-    Ok(take(value, &UInt32Array::from_value(0, rows), None)?)
 }
 
 /// The name of an input in each row.

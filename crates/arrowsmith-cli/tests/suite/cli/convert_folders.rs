@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 
 use crate::cli::data::{read_file, read_parquet, whole};
 use crate::cli::run::{Folder, Ran};
@@ -182,4 +183,57 @@ fn files_have_a_size() {
     ran.assert_status(1);
     assert!(ran.stderr.contains("needs a date or a timestamp"), "{}", ran.stderr);
     assert!(!folder.path("x").exists());
+}
+
+#[test]
+fn folders_of_every_format_have_their_partitions_back() {
+    let folder = Folder::new();
+    let mut text = String::new();
+    for n in 0..100 {
+        let x = if n < 40 { String::new() } else { format!(",\"x\":{n}") };
+        writeln!(text, "{{\"id\":{n},\"year\":{},\"zone\":\"z{}\"{x}}}", 2022 + n / 40, n % 2)
+            .unwrap();
+    }
+    folder.write("in.jsonl", text);
+    convert(&folder, &["in.jsonl"], "in.arrow");
+    let expected = whole(&read_file(&folder, "in.arrow"));
+    for format in ["ndjson", "parquet", "arrow", "csv", "tsv"] {
+        let name = format!("{format}/");
+        convert(&folder, &["in.jsonl", "--to", format, "--partition-by", "year,zone"], &name);
+        let back = |args: &[&str]| {
+            let format = if format == "ndjson" { "json" } else { format };
+            convert(&folder, &[&[&name, "--format", format], args].concat(), "back.arrow");
+            whole(&read_file(&folder, "back.arrow"))
+        };
+        // The folders are in the order of their names.
+        let all = back(&["--columns", "id,x,year,zone"]);
+        let ids = all.column_by_name("id").unwrap().as_primitive::<Int64Type>();
+        assert_eq!(all.num_rows(), 100, "{format}");
+        for (row, id) in ids.values().iter().enumerate() {
+            let at = usize::try_from(*id).unwrap();
+            for column in ["year", "zone"] {
+                let (found, column) = (all.column_by_name(column), expected.column_by_name(column));
+                assert_eq!(
+                    &found.unwrap().slice(row, 1),
+                    &column.unwrap().slice(at, 1),
+                    "{format}"
+                );
+            }
+            // CSV has no values in the first file to tell the type from.
+            let x = all.column_by_name("x").unwrap();
+            let x: Option<i64> = match x.as_string_opt::<i32>() {
+                Some(text) => text.is_valid(row).then(|| text.value(row).parse().unwrap()),
+                None => x.is_valid(row).then(|| x.as_primitive::<Int64Type>().value(row)),
+            };
+            assert_eq!(x, (*id >= 40).then_some(*id), "{format}");
+        }
+        assert_eq!(years(&back(&["--columns", "year"])), [2022, 2023, 2024], "{format}");
+        if format.ends_with("sv") {
+            let typed = back(&["--partition-types", "year: utf8, zone: utf8"]);
+            assert_eq!(typed.column_by_name("year").unwrap().data_type(), &DataType::Utf8);
+        } else {
+            let some = back(&["--where", "year = 2023 and zone = 'z1' and id > 45"]);
+            assert_eq!(some.num_rows(), 17, "{format}");
+        }
+    }
 }

@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use arrow_ipc::Block;
 use arrow_schema::SchemaRef;
-use arrowsmith::{DataFile, Error, Input, Result, expand_datasets};
+use arrowsmith::{Error, Input, Partitions, Result, expand_datasets};
 use bytes::Bytes;
 
 use self::stored::{Open, Stored, refuse};
@@ -25,16 +26,21 @@ use super::{Batches, Content, Format, Snapshot, split};
 #[derive(Debug)]
 pub(crate) struct Files {
     files: Vec<Arc<Stored>>,
+    partitions: Partitions,
+    /// The values of the partition columns, by file.
+    values: Vec<Arc<[ArrayRef]>>,
 }
 
 impl Files {
     pub(super) fn open(paths: &[PathBuf], map: bool) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Ipc.extensions())?;
-        let mut files = Vec::new();
+        let partitions = Partitions::new(&found, &[])?;
+        let (mut files, mut values) = (Vec::new(), Vec::new());
         let mut schema: Option<SchemaRef> = None;
         let (mut rows, mut bytes) = (0, 0);
-        for DataFile { input, .. } in found {
-            let Input::Path(path) = input else {
+        for found in found {
+            values.push(partitions.values(&found)?.into());
+            let Input::Path(path) = found.input else {
                 return Err(Error::Config("only files can be served".to_owned()));
             };
             let (file, its, length) = Stored::open(&path, map)?;
@@ -52,10 +58,10 @@ impl Files {
         let schema = schema.ok_or_else(|| Error::Config("there is no file".to_owned()))?;
         Ok(Snapshot {
             version: version(files.iter().map(|file| (&file.path, &file.identity))),
-            schema,
+            schema: partitions.schema(&schema),
             rows: Some(rows),
             bytes: Some(bytes),
-            content: Content::Ipc(Self { files }),
+            content: Content::Ipc(Self { files, partitions, values }),
         })
     }
 
@@ -70,18 +76,18 @@ impl Files {
         blocks.map(|block| u64::try_from(block.bodyLength()).unwrap_or(0)).max().unwrap_or(0)
     }
 
-    /// The blocks of a part, by file.
-    fn places(&self, part: usize, parts: usize) -> Vec<(Arc<Stored>, Range<usize>)> {
+    /// The blocks of a part, by the number of the file.
+    fn places(&self, part: usize, parts: usize) -> Vec<(usize, Range<usize>)> {
         let all = self.files.iter().flat_map(|file| file.batches.iter().map(|place| place.rows));
         let range = split(all.clone(), part, parts);
         let mut first = 0;
         let mut places = Vec::new();
-        for file in &self.files {
+        for (number, file) in self.files.iter().enumerate() {
             let count = file.batches.len();
             let from = range.start.saturating_sub(first).min(count);
             let to = range.end.saturating_sub(first).min(count);
             if from < to {
-                places.push((Arc::clone(file), from..to));
+                places.push((number, from..to));
             }
             first += count;
         }
@@ -89,17 +95,25 @@ impl Files {
     }
 
     pub(super) fn batches(&self, part: usize, parts: usize) -> Batches {
-        let places = self.places(part, parts);
-        let mut blocks = places
-            .into_iter()
-            .flat_map(|(file, range)| range.map(move |index| (Arc::clone(&file), index)));
+        let mut blocks = Vec::new();
+        for (number, range) in self.places(part, parts) {
+            if let (Some(file), Some(values)) = (self.files.get(number), self.values.get(number)) {
+                blocks.push((Arc::clone(file), Arc::clone(values), range));
+            }
+        }
+        let mut blocks = blocks.into_iter().flat_map(|(file, values, range)| {
+            range.map(move |index| (Arc::clone(&file), Arc::clone(&values), index))
+        });
+        let partitions = self.partitions.clone();
         let (mut open, mut failed) = (Open::default(), false);
         Box::new(std::iter::from_fn(move || {
             if failed {
                 return None;
             }
             let batch = match blocks.next() {
-                Some((file, index)) => open.batch(&file, index),
+                Some((file, values, index)) => {
+                    open.batch(&file, index).and_then(|batch| partitions.extend(&batch, &values))
+                }
                 None => open.close().err().map(Err)?,
             };
             failed = batch.is_err();
@@ -110,6 +124,9 @@ impl Files {
     /// The stored messages of a part, if they can be sent as they are: no body is larger than
     /// `bytes_max`, and dictionaries mean the same in all files.
     pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
+        if !self.partitions.fields().is_empty() {
+            return None;
+        }
         let places = self.places(part, parts);
         let schema = self.files.first()?.schema.clone();
         let alike =
@@ -120,21 +137,27 @@ impl Files {
                 usize::try_from(block.bodyLength()).is_ok_and(|bytes| bytes <= bytes_max)
             })
         });
-        let messages =
-            Messages { schema, queue: plan(places), at: 0, open: Open::default(), failed: false };
+        let messages = Messages {
+            schema,
+            queue: self.queue(places),
+            at: 0,
+            open: Open::default(),
+            failed: false,
+        };
         (alike && fits).then_some(messages)
     }
-}
 
-/// The messages that are sent: dictionaries first, then batches.
-fn plan(places: Vec<(Arc<Stored>, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
-    let mut queue = Vec::new();
-    for (file, range) in places {
-        queue.extend(file.dictionaries.iter().map(|block| (Arc::clone(&file), *block)));
-        let batches = file.batches.get(range).unwrap_or_default();
-        queue.extend(batches.iter().map(|place| (Arc::clone(&file), place.block)));
+    /// The messages that are sent: dictionaries first, then batches.
+    fn queue(&self, places: Vec<(usize, Range<usize>)>) -> Vec<(Arc<Stored>, Block)> {
+        let mut queue = Vec::new();
+        for (number, range) in places {
+            let Some(file) = self.files.get(number) else { continue };
+            queue.extend(file.dictionaries.iter().map(|block| (Arc::clone(file), *block)));
+            let batches = file.batches.get(range).unwrap_or_default();
+            queue.extend(batches.iter().map(|place| (Arc::clone(file), place.block)));
+        }
+        queue
     }
-    queue
 }
 
 /// Stored messages, in the order in which they are sent.
