@@ -14,7 +14,7 @@ use arrowsmith_sink::folder::FolderOptions;
 use arrowsmith_sink::ipc::{self, IpcOptions};
 use arrowsmith_sink::json::JsonOptions;
 use arrowsmith_sink::parquet::{self, Codec, ParquetOptions};
-use arrowsmith_sink::sort::SortOptions;
+use arrowsmith_sink::sort::{SortKey, SortOptions};
 use arrowsmith_sink::target::{self, FORMATS, Format, TextCompression};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
@@ -145,11 +145,14 @@ fn check(format: &Format, args: &OutputArgs) -> Outcome {
     }
 }
 
-/// How the rows of each file are sorted.
+/// How the rows of each file are sorted. A column of folders has one value in each.
 fn sort_options(args: &OutputArgs) -> Option<SortOptions> {
     let default = SortOptions::default();
     let bytes_max = args.sort_memory.unwrap_or(default.bytes_max);
-    (!args.sort_by.is_empty()).then(|| SortOptions { keys: args.sort_by.clone(), bytes_max })
+    let folders = &args.folder.partition_by;
+    let varies = |key: &&SortKey| !folders.iter().any(|folder| folder.has_all_of(&key.column));
+    let keys: Vec<SortKey> = args.sort_by.iter().filter(varies).cloned().collect();
+    (!keys.is_empty()).then_some(SortOptions { keys, bytes_max })
 }
 
 /// Whether an output is a folder of files.

@@ -88,6 +88,12 @@ impl Partition {
         self.part.is_none()
     }
 
+    /// Whether the folder's name has all that a column of this name has.
+    #[must_use]
+    pub fn has_all_of(&self, column: &str) -> bool {
+        self.is_whole() && self.column == column
+    }
+
     /// What the folders are called before the `=`.
     pub(crate) fn name(&self) -> String {
         match self.word() {

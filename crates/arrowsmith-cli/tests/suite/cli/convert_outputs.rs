@@ -83,7 +83,8 @@ fn files_are_sorted_in_any_memory() {
         expected.sort_by_key(|n| (level(n), std::cmp::Reverse(*n)));
         assert_eq!(ids(&found), expected, "{memory}");
     }
-    let args = ["in.jsonl", "-o", "t/", "--sort-by", "x,id", "--partition-by", "level"];
+    // A file has one value of the folder's column.
+    let args = ["in.jsonl", "-o", "t/", "--sort-by", "level desc,x,id", "--partition-by", "level"];
     convert(&folder, &[&args[..], &["--rows-per-file", "1000"]].concat(), 0);
     let part = whole(&read_parquet(&folder, "t/level=warn/part-00001.parquet"));
     assert_eq!((part.num_rows(), part.num_columns()), (667, 2));
