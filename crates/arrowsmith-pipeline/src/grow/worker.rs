@@ -76,7 +76,6 @@ impl Grower {
                 output.late = seen.first;
                 return Ok(output);
             }
-            seen.first = seen.first.or_else(|| first_late(&output, piece, from));
             let all = early || self.version.observe_all;
             let bad = if all { None } else { self.stopped_at(&output, piece, from) };
             let is_seen = match bad {
@@ -94,8 +93,10 @@ impl Grower {
             }
             if self.growth.number() == self.version.number {
                 // Nothing widens: the records are at fault.
-                return self.genuine(worker, piece, from, output, seen.fault);
+                let output = self.genuine(worker, piece, from, output, seen.fault)?;
+                return Ok(Output { late: seen.first, ..output });
             }
+            seen.first = seen.first.or_else(|| first_late(&output, piece, from));
         }
     }
 

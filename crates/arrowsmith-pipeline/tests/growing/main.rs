@@ -211,6 +211,19 @@ fn a_stream_says_where_it_drifts_whichever_thread_is_first() {
 }
 
 #[test]
+fn a_stream_says_where_it_drifts_if_all_records_are_inferred_from() {
+    let text = "{\"t\":\"2024-01-02\"}\n".repeat(40) + "{\"u\":1}\n{\"t\":null}\n";
+    let mut options = SampleOptions { records_max: Some(2), ..Default::default() };
+    options.infer.timestamps = true;
+    let found = sample(vec![Input::reader(Cursor::new(text))], &options).unwrap();
+    let growth = Growth::new(&found, Box::new(|schema| Ok(Plan::new(schema)?.into()))).unwrap();
+    let pipeline = JsonPipeline::builder(growth.plan(), cpu()).inputs(found.origins);
+    let error = written(Grow::new(pipeline, growth).unwrap()).unwrap_err();
+    let data = error.as_data().unwrap();
+    assert_eq!((data.kind, data.position.line), (ErrorKind::UnknownKey, 41), "{error}");
+}
+
+#[test]
 fn rejects_are_handed_over_once() {
     use std::sync::atomic::{AtomicU64, Ordering};
     let mut text = "{\"a\":\"x\"}\n".repeat(40) + "{\"a\":[1]}\n";
