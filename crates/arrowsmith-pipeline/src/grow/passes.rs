@@ -134,13 +134,10 @@ impl Grow {
 
     /// That the schema is what the options need of it.
     fn selected(&mut self) -> Result<()> {
-        if let Some(refused) = self.batches.take_refused() {
-            return Err(refused);
+        if let Some(select) = self.pipeline.selection() {
+            select.check(&self.growth.schema())?;
         }
-        match self.pipeline.selection() {
-            Some(select) => select.check(&self.growth.schema()),
-            None => Ok(()),
-        }
+        self.batches.take_refused().map_or(Ok(()), Err)
     }
 
     /// Whether this pass began with everything that is known.
