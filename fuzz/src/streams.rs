@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-use arrowsmith_source::Spooled;
+use arrowsmith_source::Spool;
 
 /// Bytes of the stream, and of what is kept in memory, at most.
 const TEXT_BYTES_MAX: usize = 300;
@@ -47,7 +47,7 @@ pub fn spooled(data: &[u8]) {
     // Often no limit.
     let bytes_max = if *most > 200 { u64::MAX } else { u64::from(*most) };
     let source = Source { at: 0, len, seed: u64::from(*seed) };
-    let first = Spooled::with_memory(Box::new(source), bytes_max, usize::from(*memory));
+    let first = Spool::with_memory(bytes_max, usize::from(*memory)).stream(Box::new(source));
     let mut handles = vec![(first, 0_usize)];
     let mut read = 0;
     for pair in script.chunks_exact(2) {

@@ -12,7 +12,7 @@ use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
 use arrowsmith_json::frame::RecordsPath;
 use arrowsmith_json::infer::{InferOptions, Inferrer};
-use arrowsmith_source::{Content, Input, OpenOptions, Source, Spooled};
+use arrowsmith_source::{Content, Input, OpenOptions, Source, Spool};
 
 use crate::Origin;
 use crate::cut::{Buffers, CutOptions, Cutter};
@@ -36,8 +36,8 @@ pub struct SampleOptions {
     pub limits: Limits,
     /// How types are inferred. Its `records_max` and `limits` are ignored in favour of these.
     pub infer: InferOptions,
-    /// Maximum bytes to keep of an input that can be read only once, for a schema that grows; with
-    /// 0 only the sample is kept.
+    /// Maximum bytes to keep of all inputs that can be read only once, for a schema that grows;
+    /// with 0 only the sample is kept.
     pub spool_bytes_max: u64,
     /// Stops the sampling once it is true.
     pub cancel: Arc<AtomicBool>,
@@ -91,6 +91,7 @@ pub fn sample(inputs: Vec<Input>, options: &SampleOptions) -> Result<Sample> {
     let first = inputs.first().and_then(Input::name);
     let mut sampler = Sampler {
         options,
+        spool: Spool::new(options.spool_bytes_max),
         inferrer,
         bytes: 0,
         complete: true,
@@ -141,6 +142,7 @@ fn nothing(source: Option<Arc<str>>) -> Error {
 
 struct Sampler<'a> {
     options: &'a SampleOptions,
+    spool: Spool,
     inferrer: Inferrer,
     bytes: u64,
     complete: bool,
@@ -165,8 +167,7 @@ impl Sampler<'_> {
         if *spool_bytes_max == 0 || input.again().is_some() {
             return input.into();
         }
-        let name = input.name();
-        Origin::spooled(name, Spooled::new(input.stream(open), *spool_bytes_max), 0)
+        Origin::spooled(input.name(), self.spool.stream(input.stream(open)), 0)
     }
 
     /// Samples an input, and returns it rewound.
@@ -191,7 +192,7 @@ impl Sampler<'_> {
                         Ok(Source { name, content, offset }.into())
                     }
                     Content::Stream(reader) if self.options.spool_bytes_max > 0 => {
-                        let spooled = Spooled::new(reader, self.options.spool_bytes_max);
+                        let spooled = self.spool.stream(reader);
                         let again = spooled.again();
                         let content = Content::Stream(Box::new(spooled));
                         self.infer(

@@ -38,7 +38,7 @@ pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
 pub use range::ByteRange;
 pub use ranged::Ranged;
-pub use spool::Spooled;
+pub use spool::{Spool, Spooled};
 
 #[cfg(test)]
 mod tests;

@@ -137,8 +137,8 @@ class JsonReadOptions(InferOptions, total=False):
     """Add a column of this name with the number of the record in its file, from 0."""
 
     spool_bytes_max: int | str
-    """Maximum bytes of standard input, or of another stream, that are kept in a temporary file, so
-    that they can be read again when an inferred schema grows. Default: ``1GiB``."""
+    """Maximum bytes of standard input and other streams, together, that are kept in a temporary
+    file, so that they can be read again when an inferred schema grows. Default: ``1GiB``."""
 
     dialect: Dialect
     """Whose rules apply to values: with ``spark``, dates, timestamps, base64, and values in columns

@@ -186,8 +186,8 @@ read_options! {
         compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
             flag: Some("compression-in"), infers: true;
 
-        /// Maximum bytes of standard input, or of another stream, that are kept in a temporary
-        /// file, so that they can be read again when an inferred schema grows.
+        /// Maximum bytes of standard input and other streams, together, that are kept in a
+        /// temporary file, so that they can be read again when an inferred schema grows.
         spool_bytes_max: u64 = 1 << 30 => Kind::Bytes, Input;
 
         /// Maximum size of a record.

@@ -382,8 +382,8 @@ public final class JsonReader {
   }
 
   /**
-   * Maximum bytes of standard input, or of another stream, that are kept in a temporary file, so
-   * that they can be read again when an inferred schema grows. Default: {@code 1GiB}.
+   * Maximum bytes of standard input and other streams, together, that are kept in a temporary file,
+   * so that they can be read again when an inferred schema grows. Default: {@code 1GiB}.
    *
    * @param spoolBytesMax the value
    * @return this
