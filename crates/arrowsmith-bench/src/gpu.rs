@@ -107,12 +107,32 @@ pub struct Options {
     pub sizes_bytes: Vec<u64>,
     /// Conversions of each.
     pub rounds: usize,
+    /// Names of the inputs; all if empty.
+    pub inputs: Vec<String>,
+    /// Where input and output are; everywhere if empty.
+    pub ways: Vec<Way>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { sizes_bytes: vec![1 << 20, 16 << 20, 256 << 20, 4 << 30], rounds: 7 }
+        let sizes_bytes = vec![1 << 20, 16 << 20, 256 << 20, 4 << 30];
+        Self { sizes_bytes, rounds: 7, inputs: Vec::new(), ways: Vec::new() }
     }
+}
+
+impl Options {
+    fn takes(&self, input: &str) -> bool {
+        self.inputs.is_empty() || self.inputs.iter().any(|name| name == input)
+    }
+
+    fn goes(&self, way: Way) -> bool {
+        self.ways.is_empty() || self.ways.contains(&way)
+    }
+}
+
+/// Names of all inputs.
+pub fn inputs() -> impl Iterator<Item = &'static str> {
+    INPUTS.iter().map(|input| input.0).chain(FILES.iter().map(|file| file.0))
 }
 
 /// The inputs: name, workload, maximum values of a list.
@@ -148,6 +168,9 @@ pub fn run(
     for &size in &options.sizes_bytes {
         let bytes = usize::try_from(size).unwrap_or(usize::MAX);
         for (name, workload, max_values) in INPUTS {
+            if !options.takes(name) {
+                continue;
+            }
             let name = format!("{name}, {}", words(size));
             let made = gpu.map_err(str::to_owned).and_then(|gpu| {
                 progress(&name);
@@ -157,9 +180,12 @@ pub fn run(
                 let size = text.len() as u64;
                 Ok((gpu, Made::text(text, records).map_err(|error| error.to_string())?, size))
             });
-            contest(&mut report, &name, Some(workload), made, options.rounds);
+            contest(&mut report, &name, Some(workload), made, options);
         }
         for (name, recipe) in FILES {
+            if !options.takes(name) {
+                continue;
+            }
             let name = format!("{name}, {}", words(size));
             let made = gpu.map_err(str::to_owned).and_then(|gpu| {
                 progress(&name);
@@ -167,7 +193,7 @@ pub fn run(
                 let size = made.arrow_bytes;
                 Ok((gpu, made, size))
             });
-            contest(&mut report, &name, None, made, options.rounds);
+            contest(&mut report, &name, None, made, options);
         }
         let copies = gpu
             .map_err(str::to_owned)
@@ -196,9 +222,10 @@ fn contest(
     name: &str,
     workload: Option<Workload>,
     made: Result<(&dyn Gpu, Made, u64), String>,
-    rounds: usize,
+    options: &Options,
 ) {
-    for way in Way::ALL {
+    let rounds = options.rounds;
+    for way in Way::ALL.into_iter().filter(|way| options.goes(*way)) {
         let engine = |engine: &str| format!("{engine} ({})", way.name());
         let on_gpu = measure(&made, workload, |gpu, sample| gpu.decode(sample, way, rounds));
         add(report, name, &engine("arrowsmith-gpu"), on_gpu.0, on_gpu.1);
@@ -208,8 +235,10 @@ fn contest(
             add(report, name, &engine("arrowsmith-cpu"), on_cpu.0, on_cpu.1);
         }
     }
-    let cudf = measure(&made, workload, |_, sample| cudf(sample, rounds));
-    add(report, name, "cudf (file)", cudf.0, cudf.1);
+    if options.goes(Way::File) {
+        let cudf = measure(&made, workload, |_, sample| cudf(sample, rounds));
+        add(report, name, "cudf (file)", cudf.0, cudf.1);
+    }
 }
 
 /// Bytes and records of a sample, and the measurement of its conversions on a device.
@@ -342,7 +371,8 @@ mod tests {
 
     #[test]
     fn what_a_device_does_becomes_a_rate() {
-        let options = Options { sizes_bytes: vec![1 << 18], rounds: 3 };
+        let options =
+            Options { sizes_bytes: vec![1 << 18], rounds: 3, ..Options::default() };
         let report = run(&options, Ok(&Clock), &mut |_| ());
         assert_eq!(
             report.rows.iter().filter(|row| row.engine().contains("gpu")).count(),
@@ -353,5 +383,21 @@ mod tests {
         assert!((row.gb_per_s() - row.count("bytes") as f64 / 0.5 / 1e9).abs() < 1e-12);
         let about = row.text("about");
         assert!(about.starts_with("a clock, ") && about.ends_with(" J/GB"), "{about}");
+    }
+
+    #[test]
+    fn only_the_named_inputs_are_measured_where_named() {
+        let options = Options {
+            sizes_bytes: vec![1 << 18],
+            rounds: 1,
+            inputs: vec!["trip".to_owned(), "parquet-delta".to_owned()],
+            ways: vec![Way::Host],
+        };
+        let report = run(&options, Ok(&Clock), &mut |_| ());
+        let names: Vec<_> = report.rows.iter().map(|row| row.workload()).collect();
+        let copies = "copies, 0 MiB";
+        assert_eq!(names, ["trip, 0 MiB", "parquet-delta, 0 MiB", copies, copies]);
+        // Engine cpu, which this device does not run.
+        assert_eq!(report.not_measured.len(), 2);
     }
 }

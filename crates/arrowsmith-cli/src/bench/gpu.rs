@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrowsmith::gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
-use arrowsmith::{Chain, DecodeOptions, Framing, Input, Plan, engine, json, parquet};
+use arrowsmith::{Chain, DecodeOptions, Framing, Input, Limits, Plan, engine, json, parquet};
 use arrowsmith_bench::gpu::{self, Copies, Gpu, Measured, Options, Sample, Way};
+use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use super::{Outputs, write_report};
 use crate::failure::Outcome;
@@ -16,7 +18,8 @@ use crate::size;
 /// JSON and Parquet to Arrow on this machine's GPU, against plain copies, engine cpu and cuDF
 ///
 /// Workloads: battery with 1 to 512 values, trip and logs, and Parquet files of deltas, strings and
-/// taxi trips; with input and output on the device, on the host, and from a file. Without a GPU
+/// taxi trips; with input and output on the device (Parquet files come from the host), on the host,
+/// and from a file. Without a GPU
 /// everything is reported as not measured. Without --json, --csv and --report the JSON result goes
 /// to standard output.
 #[derive(Debug, Args)]
@@ -32,10 +35,42 @@ pub struct GpuBenchArgs {
     /// Conversions per configuration
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub rounds: usize,
+
+    /// Inputs, by their names [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = named_input())]
+    pub inputs: Vec<String>,
+
+    /// Where input and output are [default: all]
+    #[arg(long, value_name = "PLACES", value_delimiter = ',')]
+    pub places: Vec<Place>,
+}
+
+/// Where input and output are.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Place {
+    Device,
+    Host,
+    File,
+}
+
+impl From<Place> for Way {
+    fn from(place: Place) -> Self {
+        match place {
+            Place::Device => Self::Device,
+            Place::Host => Self::Host,
+            Place::File => Self::File,
+        }
+    }
+}
+
+fn named_input() -> PossibleValuesParser {
+    gpu::inputs().collect::<Vec<_>>().into()
 }
 
 pub fn run(args: &GpuBenchArgs) -> Outcome {
-    let mut options = Options { rounds: args.rounds, ..Options::default() };
+    let inputs = args.inputs.clone();
+    let ways = args.places.iter().map(|place| Way::from(*place)).collect();
+    let mut options = Options { rounds: args.rounds, inputs, ways, ..Options::default() };
     if !args.sizes.is_empty() {
         options.sizes_bytes.clone_from(&args.sizes);
     }
@@ -107,9 +142,28 @@ impl Device {
         Ok(measured)
     }
 
+    /// Decodes a Parquet file in the host's memory to batches that stay on the device.
+    fn row_groups(&self, sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
+        let rest = engine("cpu").map_err(words)?;
+        let (options, limits) = (ReadOptions::default(), Limits::default());
+        let file = File::open(sample.bytes.to_vec().into(), &limits).map_err(words)?;
+        let plan = ReadPlan::new(&file, &options).map_err(words)?;
+        self.time(sample, rounds, || {
+            let started = Instant::now();
+            let mut batches = Vec::new();
+            for group in 0..file.row_groups() {
+                let batch = self.0.device_batch(&file, group, &plan, &options, &rest);
+                batches.push(batch.map_err(words)?);
+            }
+            batches.iter().try_for_each(DeviceBatch::wait).map_err(words)?;
+            let seconds = started.elapsed().as_secs_f64();
+            Ok((seconds, batches.iter().map(|batch| batch.num_rows() as u64).sum()))
+        })
+    }
+
     /// Decodes text in device memory to batches that stay there.
     fn resident(&self, sample: Sample<'_>, rounds: usize) -> Result<Measured, String> {
-        let workload = sample.workload.ok_or("pages of Parquet files come from the host")?;
+        let Some(workload) = sample.workload else { return self.row_groups(sample, rounds) };
         let plan = Plan::new(Arc::new(workload.schema())).map_err(words)?;
         let options = DecodeOptions::default();
         let decoder =
