@@ -29,6 +29,7 @@ use arrowsmith_parquet::{Column, File, ReadOptions, ReadPlan};
 use arrowsmith_plan::Plan;
 
 use device::Device;
+use device::lanes::Lanes;
 pub use device::resident::{DeviceBatch, FfiDeviceArray};
 use json::JsonDecoder;
 use json::program::Program;
@@ -141,13 +142,15 @@ pub struct GpuEngine {
     options: GpuOptions,
     counters: Arc<Counters>,
     columns: Arc<Columns>,
+    lanes: Arc<Lanes>,
 }
 
 impl GpuEngine {
     /// An engine on this device.
     pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
         let columns = Arc::new(Columns::new(Arc::clone(&device), options.clone()));
-        Self { device, options, counters: Arc::default(), columns }
+        let lanes = Arc::new(Lanes::new(Arc::clone(&device), options.memory_bytes_max));
+        Self { device, options, counters: Arc::default(), columns, lanes }
     }
 
     /// An engine on the first CUDA device of this machine.
@@ -192,8 +195,9 @@ impl GpuEngine {
         program: Program,
         host: Box<dyn Decoder>,
     ) -> Result<JsonDecoder> {
+        let (device, lanes) = (&self.device, &self.lanes);
         let counters = Arc::clone(&self.counters);
-        JsonDecoder::new(plan, options, &self.device, &self.options, program, host, counters)
+        JsonDecoder::new(plan, options, device, lanes, &self.options, program, host, counters)
     }
 
     /// A row group as a batch that stays on the device. Columns that the kernels do not decode

@@ -40,6 +40,8 @@ struct Stream {
     std::vector<std::function<int()>> queue;
 };
 
+struct Pool {};
+
 struct Event {
     Stream *stream = nullptr;
     // Earlier work of the stream.
@@ -62,6 +64,7 @@ uint64_t calls_left = 0, seed = 1, taken_bytes = 0, bytes_max = UINT64_MAX, cont
 std::map<uint64_t, size_t> memory, pinned;
 std::map<Stream *, bool> streams;
 std::map<Event *, bool> events;
+std::map<Pool *, bool> pools;
 std::map<Module *, bool> modules;
 int context;
 thread_local void *current = nullptr;
@@ -222,9 +225,39 @@ CALL cuModuleGetFunction(driver::Function **function, driver::Module *module, co
     return driver::NOT_FOUND;
 }
 
-CALL cuMemAlloc_v2(uint64_t *at, size_t bytes) {
+CALL cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    BEGIN(false);
+    *bytes = (size_t)1 << 30;
+    return device == 7 ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
+// The structure of a pool's properties begins with the type of allocation (1: in device memory),
+// the handles (0: none), and the place (1: a device, and its number).
+CALL cuMemPoolCreate(driver::Pool **pool, const int *wanted) {
+    BEGIN();
+    if (wanted[0] != 1 || wanted[1] != 0 || wanted[2] != 1 || wanted[3] != 0) return driver::INVALID_VALUE;
+    *pool = new driver::Pool;
+    driver::pools[*pool] = true;
+    return driver::SUCCESS;
+}
+
+CALL cuMemPoolSetAttribute(driver::Pool *pool, int attribute, void *) {
+    BEGIN();
+    // The bytes that it keeps.
+    return driver::pools.count(pool) && attribute == 4 ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
+CALL cuMemPoolDestroy(driver::Pool *pool) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    if (!driver::pools.erase(pool)) return driver::INVALID_HANDLE;
+    delete pool;
+    return driver::SUCCESS;
+}
+
+CALL cuMemAllocFromPoolAsync(uint64_t *at, size_t bytes, driver::Pool *pool, driver::Stream *stream) {
     BEGIN();
     if (bytes == 0) return driver::INVALID_VALUE;
+    if (!driver::pools.count(pool) || !driver::streams.count(stream)) return driver::INVALID_HANDLE;
     if (bytes > driver::bytes_max || driver::taken_bytes > driver::bytes_max - bytes) return driver::OUT_OF_MEMORY;
     void *memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
     if (!memory) return driver::OUT_OF_MEMORY;
@@ -235,16 +268,21 @@ CALL cuMemAlloc_v2(uint64_t *at, size_t bytes) {
     return driver::SUCCESS;
 }
 
-CALL cuMemFree_v2(uint64_t at) {
+// At once: work that is still queued then finds the memory gone.
+CALL cuMemFreeAsync(uint64_t at, driver::Stream *stream) {
     std::lock_guard<std::recursive_mutex> held(driver::lock);
     auto found = driver::memory.find(at);
-    if (found == driver::memory.end()) return driver::INVALID_VALUE;
-    driver::run_all();
+    if (found == driver::memory.end() || !driver::streams.count(stream)) return driver::INVALID_VALUE;
     memset((void *)at, 0x5A, found->second);
     driver::taken_bytes -= found->second;
     driver::memory.erase(found);
     free((void *)at);
     return driver::SUCCESS;
+}
+
+CALL cuCtxSynchronize() {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    return driver::run_all();
 }
 
 CALL cuMemHostAlloc(void **at, size_t bytes, unsigned) {
@@ -388,6 +426,6 @@ extern "C" __attribute__((visibility("default"))) void arrowsmith_driver_bytes(u
 
 extern "C" __attribute__((visibility("default"))) uint64_t arrowsmith_driver_live() {
     std::lock_guard<std::recursive_mutex> held(driver::lock);
-    return driver::memory.size() + driver::pinned.size() + driver::streams.size() + driver::events.size() +
+    return driver::memory.size() + driver::pinned.size() + driver::streams.size() + driver::pools.size() + driver::events.size() +
            driver::modules.size() + driver::contexts;
 }

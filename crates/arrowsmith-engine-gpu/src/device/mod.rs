@@ -7,6 +7,7 @@
 
 #[cfg(feature = "cuda")]
 pub mod cuda;
+pub mod lanes;
 pub mod memory;
 #[cfg(feature = "cuda")]
 pub mod nvml;
@@ -62,7 +63,7 @@ pub trait Device: Send + Sync + Debug {
     /// Other errors of the driver.
     fn allocate(&self, bytes: u64) -> Result<Option<Ptr>>;
 
-    /// Frees memory returned by `allocate`.
+    /// Frees memory returned by `allocate`, after all work so far of every stream.
     fn free(&self, at: Ptr, bytes: u64);
 
     /// Seconds that each of some copies took, from the host to the device and back, from pinned

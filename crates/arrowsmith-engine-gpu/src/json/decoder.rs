@@ -23,6 +23,7 @@ use super::assemble;
 use super::program::Program;
 use super::run::{Halt, Piece, Rules, Run, Suspect, Tables, Text};
 use crate::abi::{Power, bytes_of};
+use crate::device::lanes::{Lane, Lanes, Leased};
 use crate::device::memory::Arena;
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
@@ -46,9 +47,8 @@ pub(crate) struct JsonDecoder {
     offset_max: u64,
     program: Program,
     tables: Tables,
-    // Declared before the memory, which is freed after all work is done.
-    stream: Box<dyn Stream>,
-    arena: Arena,
+    device: Arc<dyn Device>,
+    lane: Leased,
     /// Memory of the tables.
     _fixed: Arena,
     careful: Careful,
@@ -76,14 +76,15 @@ impl JsonDecoder {
         plan: &Arc<Plan>,
         options: &DecodeOptions,
         device: &Arc<dyn Device>,
+        lanes: &Arc<Lanes>,
         gpu: &GpuOptions,
         program: Program,
         host: Box<dyn Decoder>,
         counters: Arc<Counters>,
     ) -> Result<Self> {
-        let mut stream = Arc::clone(device).stream()?;
+        let mut lane = lanes.lease()?;
         let mut fixed = Arena::new(Arc::clone(device), u64::MAX);
-        let tables = upload(&program, &mut fixed, stream.as_mut())?;
+        let tables = upload(&program, &mut fixed, lane.lane()?.stream.as_mut())?;
         let limit = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         Ok(Self {
             schema: Arc::clone(plan.schema()),
@@ -100,8 +101,8 @@ impl JsonDecoder {
             offset_max: gpu.offset_max.min(OFFSET_MAX),
             program,
             tables,
-            stream,
-            arena: Arena::new(Arc::clone(device), gpu.memory_bytes_max),
+            device: Arc::clone(device),
+            lane,
             _fixed: fixed,
             careful: Careful { decoder: host },
             batches: Vec::new(),
@@ -261,9 +262,10 @@ impl JsonDecoder {
             Some(at) => Text::Device(at.offset(from as u64), (to - from) as u64),
             None => Text::Host(&pass.data[from..to]),
         };
+        let Lane { stream, arena } = self.lane.lane()?;
         let mut run = Run {
-            stream: self.stream.as_mut(),
-            arena: &mut self.arena,
+            stream: stream.as_mut(),
+            arena,
             program: &self.program,
             tables: self.tables,
             rules: self.rules,
@@ -279,7 +281,8 @@ impl JsonDecoder {
             let kept = self.keep(trees, piece.records);
             piece.kept = Some(kept.map_err(|error| named(error, &pass.chunk.position, from))?);
         }
-        self.arena.reset(self.stream.as_mut())?;
+        let Lane { stream, arena } = self.lane.lane()?;
+        arena.reset(stream.as_mut())?;
         match outcome {
             Ok(piece) => Ok(Some(piece)),
             Err(Halt::TooLarge) => Ok(None),
@@ -297,7 +300,8 @@ impl JsonDecoder {
             buffers: Vec::new(),
             children: trees,
         };
-        DeviceBatch::keep(self.arena.device(), self.stream.as_mut(), &self.schema, root)
+        let stream = self.lane.lane()?.stream.as_mut();
+        DeviceBatch::keep(&self.device, stream, &self.schema, root)
     }
 
     /// The next engine decodes everything from here on.
@@ -336,8 +340,8 @@ impl JsonDecoder {
             return Ok(());
         }
         if let Some(kept) = &mut self.kept {
-            let device = self.arena.device();
-            kept.push(DeviceBatch::from_host(device, self.stream.as_mut(), &batch)?);
+            let stream = self.lane.lane()?.stream.as_mut();
+            kept.push(DeviceBatch::from_host(&self.device, stream, &batch)?);
             return Ok(());
         }
         self.rows += batch.num_rows();

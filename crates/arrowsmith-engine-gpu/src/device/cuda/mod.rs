@@ -22,6 +22,9 @@ use super::nvml::{BUS_BYTES, Nvml};
 use super::{Device, Ptr, Stream, failure, host_len, no_room};
 use crate::{abi, kernel};
 
+/// The part of a device's memory that the pool may keep: one in this many bytes.
+const KEPT_PART: u64 = 8;
+
 /// The error of a driver call.
 fn checked<T>(what: &str, outcome: Result<T, DriverError>) -> Result<T> {
     outcome.map_err(|error| failure(format!("gpu: {what}: {error}")))
@@ -40,6 +43,11 @@ pub struct CudaDevice {
     device: sys::CUdevice,
     context: Handle<sys::CUctx_st>,
     module: Handle<sys::CUmod_st>,
+    /// Memory that is freed here is not returned to the system up to a limit: an allocation of the
+    /// driver takes as long as the decoding of some megabytes.
+    pool: Handle<sys::CUmemPoolHandle_st>,
+    /// The stream of allocations; no other work is on it.
+    order: Handle<sys::CUstream_st>,
     kernels: HashMap<&'static str, Handle<sys::CUfunc_st>>,
 }
 
@@ -121,9 +129,12 @@ impl CudaDevice {
             device,
             context,
             module: Handle(std::ptr::null_mut()),
+            pool: Handle(std::ptr::null_mut()),
+            order: Handle(std::ptr::null_mut()),
             kernels: HashMap::new(),
         };
         let _entered = opened.enter()?;
+        opened.make_pool()?;
         opened.load(&format!("compute_{major}{minor}"))?;
         Ok(opened)
     }
@@ -139,6 +150,29 @@ impl CudaDevice {
         // SAFETY: the context is retained until `drop`.
         checked("cuCtxSetCurrent", unsafe { result::ctx::set_current(self.context.0) })?;
         Ok(Entered(Some(before)))
+    }
+
+    fn make_pool(&mut self) -> Result<()> {
+        // SAFETY: zeros are valid in every field: no handles for other processes, no limit.
+        let mut wanted: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+        wanted.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        wanted.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        wanted.location.id = self.number;
+        // SAFETY: `wanted` is complete, and lives during the call.
+        let pool =
+            checked("cuMemPoolCreate", unsafe { result::mem_pool::create(&raw const wanted) })?;
+        self.pool = Handle(pool);
+        // SAFETY: the driver returned this device.
+        let all = checked("cuDeviceTotalMem", unsafe { result::device::total_mem(self.device) })?;
+        let mut kept = all as u64 / KEPT_PART;
+        let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        // SAFETY: the attribute is a number of 64 bits.
+        let set =
+            unsafe { result::mem_pool::set_attribute(pool, attribute, (&raw mut kept).cast()) };
+        checked("cuMemPoolSetAttribute", set)?;
+        let kind = result::stream::StreamKind::NonBlocking;
+        self.order = Handle(checked("cuStreamCreate", result::stream::create(kind))?);
+        Ok(())
     }
 
     fn load(&mut self, arch: &str) -> Result<()> {
@@ -188,6 +222,16 @@ impl Drop for CudaDevice {
             // SAFETY: streams hold the device, so none is left, and no kernel of this module runs.
             let _ = unsafe { result::module::unload(self.module.0) };
         }
+        if let Ok(_entered) = self.enter() {
+            if !self.order.0.is_null() {
+                // SAFETY: created in `make_pool`; `free` has waited for its work.
+                let _ = unsafe { result::stream::destroy(self.order.0) };
+            }
+            if !self.pool.0.is_null() {
+                // SAFETY: created in `make_pool`; what was allocated holds the device.
+                let _ = unsafe { result::mem_pool::destroy(self.pool.0) };
+            }
+        }
         // SAFETY: retained once, in `open`.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
@@ -235,18 +279,29 @@ impl Device for CudaDevice {
         // The driver refuses allocations of zero bytes.
         let bytes = host_len(bytes.max(1))?;
         // SAFETY: kernels and copies write this memory before they read it.
-        match unsafe { result::malloc_sync(bytes) } {
+        match unsafe { result::mem_pool::alloc_async(self.pool.0, bytes, self.order.0) } {
             // The only driver error after which the context is still usable.
             Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => Ok(None),
-            at => Ok(Some(Ptr(checked("cuMemAlloc", at)?))),
+            at => {
+                let at = Ptr(checked("cuMemAllocFromPoolAsync", at)?);
+                // Other streams use it from now on.
+                // SAFETY: the stream lives until `drop`.
+                let ordered = unsafe { result::stream::synchronize(self.order.0) };
+                if ordered.is_err() {
+                    self.free(at, bytes as u64);
+                }
+                checked("cuStreamSynchronize", ordered)?;
+                Ok(Some(at))
+            }
         }
     }
 
     fn free(&self, at: Ptr, _: u64) {
         if let Ok(_entered) = self.enter() {
-            // SAFETY: `allocate` returned this address, and callers free it once. The driver waits
-            // for pending work that uses it.
-            let _ = unsafe { result::free_sync(at.0) };
+            // A consumer of Arrow's device interface may have queued work that uses it.
+            let _ = result::ctx::synchronize();
+            // SAFETY: `allocate` returned this address, and callers free it once; no work uses it.
+            let _ = unsafe { result::free_async(at.0, self.order.0) };
         }
     }
 
