@@ -104,8 +104,9 @@ struct Under {
 };
 static_assert(sizeof(Under) == 8, "Under of src/abi");
 
-// The text of a key.
+// The text of a key, which a quote follows.
 struct Key {
+    // A multiple of eight.
     u32 at;
     // NONE for a key that JSON can only write with escapes.
     u32 len;
@@ -114,10 +115,10 @@ static_assert(sizeof(Key) == 8, "Key of src/abi");
 
 // The arrays of a node.
 struct Column {
-    // Of a leaf: the position of each value's text (and its end for kept JSON text). Of a list
-    // or map: the end offset of each value in its child, after a first 0.
-    u32 *places;
-    // Of nested nodes: a byte that marks presence.
+    // Of a leaf: the token of each value, NONE for a null. Of a list or map: the end offset of
+    // each value in its child, after a first 0.
+    u32 *tokens;
+    // Of nested nodes: a byte that marks presence. Of kept JSON text: the last token.
     u8 *valid;
 };
 static_assert(sizeof(Column) == 16, "Column of src/abi");
@@ -313,7 +314,10 @@ struct WalkArgs {
     // start.
     u64 *counts;
     u64 *seen;
+    // Of each record: 1 if it is in doubt; between the passes 2 if its keys come in order.
     u8 *suspect;
+    // Whether any record is in doubt.
+    u32 *doubt;
     const Column *columns;
     u64 depth_max;
     u64 record_bytes_max;
@@ -321,14 +325,17 @@ struct WalkArgs {
     u64 refuse_unknown;
     u64 slots;
 };
-static_assert(sizeof(WalkArgs) == 176, "WalkArgs of src/abi");
+static_assert(sizeof(WalkArgs) == 184, "WalkArgs of src/abi");
 typedef WalkArgs walk_count_args;
 typedef WalkArgs walk_write_args;
+typedef WalkArgs walk_once_args;
 
 // Converts the values of a column of fixed width.
 struct ConvertArgs {
     const u8 *text;
+    // Where each token is; and the token of each value, NONE for a null.
     const u32 *places;
+    const u32 *tokens;
     u64 count;
     u64 kind;
     // Bits of a number; precision of a decimal; units per second of times.
@@ -343,16 +350,20 @@ struct ConvertArgs {
     const Hop *hops;
     u64 hop_count;
     u8 *suspect;
+    u32 *doubt;
     const Power *powers;
 };
-static_assert(sizeof(ConvertArgs) == 120, "ConvertArgs of src/abi");
+static_assert(sizeof(ConvertArgs) == 136, "ConvertArgs of src/abi");
 typedef ConvertArgs convert_fixed_args;
 
 // Converts strings, kept JSON text and binary.
 struct StringArgs {
     const u8 *text;
+    // Where each token is; and the token of each value, NONE for a null. `string_lens` marks
+    // values with escapes.
     const u32 *places;
-    // Where the last token of kept JSON text is.
+    u32 *tokens;
+    // The last token of kept JSON text.
     const u32 *last;
     u64 count;
     u64 kind;
@@ -370,8 +381,9 @@ struct StringArgs {
     const Hop *hops;
     u64 hop_count;
     u8 *suspect;
+    u32 *doubt;
 };
-static_assert(sizeof(StringArgs) == 120, "StringArgs of src/abi");
+static_assert(sizeof(StringArgs) == 136, "StringArgs of src/abi");
 typedef StringArgs string_lens_args;
 typedef StringArgs string_copy_args;
 

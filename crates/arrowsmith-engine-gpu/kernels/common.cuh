@@ -75,19 +75,41 @@ template <class Op> __device__ u64 block_scan(u64 value, u64 *total) {
     return Op::join(before, exclusive);
 }
 
+// Values of a thread in a tile of `scan_array`.
+#define TILE_EACH 8
+
 // Exclusive scan of an array by one block, tile after tile; the last place, after the array, gets
 // the total.
 template <class Op> __device__ void scan_array(u64 *values, u64 count) {
     u64 carry = Op::identity();
-    for (u64 tile = 0; tile < count; tile += BLOCK) {
-        const u64 i = tile + threadIdx.x;
-        const u64 value = i < count ? values[i] : Op::identity();
-        u64 total;
-        const u64 before = block_scan<Op>(value, &total);
-        if (i < count) values[i] = Op::join(carry, before);
+    for (u64 tile = 0; tile < count; tile += BLOCK * TILE_EACH) {
+        const u64 first = tile + threadIdx.x * TILE_EACH;
+        u64 own[TILE_EACH], sum = Op::identity(), total;
+        for (u32 i = 0; i < TILE_EACH; i++) {
+            own[i] = first + i < count ? values[first + i] : Op::identity();
+            sum = Op::join(sum, own[i]);
+        }
+        u64 before = Op::join(carry, block_scan<Op>(sum, &total));
+        for (u32 i = 0; i < TILE_EACH; i++) {
+            if (first + i < count) values[first + i] = before;
+            before = Op::join(before, own[i]);
+        }
         carry = Op::join(carry, total);
     }
     if (threadIdx.x == 0) values[count] = carry;
+}
+
+// Sixteen bytes at an address that is a multiple of sixteen, in one access.
+struct alignas(16) Quad {
+    u32 word[4];
+};
+
+// Eight bytes at any address: two aligned words hold them. (Seven more bytes must be readable.)
+__device__ __forceinline__ u64 load8(const u8 *p) {
+    const u64 *word = (const u64 *)((u64)p & ~(u64)7);
+    const u32 shift = (u32)((u64)p % 8 * 8);
+    const u64 low = word[0];
+    return shift ? low >> shift | word[1] << (64 - shift) : low;
 }
 
 __device__ __forceinline__ bool is_space(u8 c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -80,7 +80,9 @@ __device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
     u64 magnitude;
     bool negative;
     u32 end;
-    if (!magnitude_at(text, &magnitude, &negative, &end) || !ends_word(text[end])) return false;
+    if (!short_at(text, &magnitude, &negative) &&
+        (!magnitude_at(text, &magnitude, &negative, &end) || !ends_word(text[end])))
+        return false;
     if (a.option) {
         const u64 most = ((u64)1 << (a.width - 1)) - 1;
         if (magnitude > most + (negative ? 1 : 0)) return false;
@@ -93,12 +95,12 @@ __device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
 
 KERNEL(convert_fixed) {
     const u64 index = thread_index();
-    const u32 place = index < a.count ? a.places[index] : NONE;
-    bool there = place != NONE;
+    const u32 token = index < a.count ? a.tokens[index] : NONE;
+    const bool there = token != NONE;
     u64 bits = 0;
     Wide wide = {{0, 0, 0, 0}};
     if (there) {
-        const u8 *text = a.text + place;
+        const u8 *text = a.text + a.places[token];
         bool good;
         i64 value = 0;
         switch (a.kind) {
@@ -115,7 +117,7 @@ KERNEL(convert_fixed) {
         }
         if (!good) {
             bits = 0;
-            a.suspect[record_of(a.hops, a.hop_count, index)] = 1;
+            doubt(a.suspect, a.doubt, record_of(a.hops, a.hop_count, index));
         }
     }
     const u32 word = __ballot_sync(FULL, there);

@@ -7,15 +7,39 @@
 #include "../abi.cuh"
 
 KERNEL(index_tokens) {
+    // Positions in the block's text, so that what is written to memory is contiguous.
+    __shared__ u16 found[BLOCK * 64];
     const u64 w = thread_index();
     u64 mask = w < a.words ? a.tokens[w] : 0;
     u64 total;
-    u64 at = block_scan<Sum>((u64)__popcll(mask), &total) + (u32)a.counts[blockIdx.x];
-    for (; mask; mask &= mask - 1, at++) {
-        const u64 place = w * 64 + (u64)__ffsll((i64)mask) - 1;
-        a.places[at] = (u32)place;
-        a.bytes[at] = a.text[place];
+    u32 at = (u32)block_scan<Sum>((u64)__popcll(mask), &total);
+    for (; mask; mask &= mask - 1) found[at++] = (u16)(threadIdx.x * 64 + (u32)__ffsll((i64)mask) - 1);
+    __syncthreads();
+    const u64 first = (u32)a.counts[blockIdx.x], base = (u64)blockIdx.x * BLOCK * 64;
+    for (u32 i = threadIdx.x; i < (u32)total; i += BLOCK) {
+        const u64 place = base + found[i];
+        a.places[first + i] = (u32)place;
+        a.bytes[first + i] = a.text[place];
     }
+}
+
+// Tokens of a thread, below, which are one access of sixteen bytes.
+#define TOKENS 16
+
+struct Tokens {
+    Quad quad;
+    u64 first;
+    u32 count;
+    __device__ __forceinline__ u8 at(u32 i) const { return (u8)(quad.word[i / 4] >> (i % 4 * 8)); }
+};
+
+__device__ __forceinline__ Tokens tokens_of(const FrameArgs &a) {
+    Tokens tokens = {{{0, 0, 0, 0}}, thread_index() * TOKENS, 0};
+    if (tokens.first >= a.tokens) return tokens;
+    tokens.quad = *(const Quad *)(a.bytes + tokens.first);
+    const u64 left = a.tokens - tokens.first;
+    tokens.count = left < TOKENS ? (u32)left : TOKENS;
+    return tokens;
 }
 
 __device__ __forceinline__ u64 opens(u8 c) {
@@ -23,40 +47,52 @@ __device__ __forceinline__ u64 opens(u8 c) {
     return c == '}' || c == ']' ? ~(u64)0 : 0;
 }
 
+__device__ __forceinline__ u64 opened(const Tokens &tokens) {
+    u64 sum = 0;
+    for (u32 i = 0; i < TOKENS; i++)
+        if (i < tokens.count) sum += opens(tokens.at(i));
+    return sum;
+}
+
 KERNEL(frame_depths) {
-    const u64 i = thread_index();
     u64 total;
-    block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
+    block_scan<Sum>(opened(tokens_of(a)), &total);
     if (threadIdx.x == 0) a.depths[blockIdx.x] = total;
 }
 
-__device__ bool starts_record(const FrameArgs &a, u64 i, u64 depth) {
-    if (i >= a.tokens) return false;
-    const u8 c = a.bytes[i];
-    if (a.framing == F_LINES) return c != '\n' && (i == 0 || a.bytes[i - 1] == '\n');
-    return depth == 0 && c != '}' && c != ']' && !(a.framing == F_ARRAY && c == ',');
-}
-
-__device__ u64 depth_before(const FrameArgs &a, u64 i) {
-    if (a.framing == F_LINES) return 0;
+// Which of a thread's tokens begin a record, as bits. Every thread of the block must call it.
+__device__ __forceinline__ u32 records_in(const FrameArgs &a, const Tokens &tokens) {
+    u32 begin = 0;
+    if (a.framing == F_LINES) {
+        bool after_feed = tokens.count && (tokens.first == 0 || a.bytes[tokens.first - 1] == '\n');
+        for (u32 i = 0; i < TOKENS; i++) {
+            const bool feed = tokens.at(i) == '\n';
+            if (i < tokens.count && after_feed && !feed) begin |= 1u << i;
+            after_feed = feed;
+        }
+        return begin;
+    }
     u64 total;
-    const u64 local = block_scan<Sum>(i < a.tokens ? opens(a.bytes[i]) : 0, &total);
-    return local + a.depths[blockIdx.x];
+    u64 depth = a.depths[blockIdx.x] + block_scan<Sum>(opened(tokens), &total);
+    for (u32 i = 0; i < TOKENS; i++) {
+        if (i >= tokens.count) continue;
+        const u8 c = tokens.at(i);
+        if (depth == 0 && c != '}' && c != ']' && !(a.framing == F_ARRAY && c == ',')) begin |= 1u << i;
+        depth += opens(c);
+    }
+    return begin;
 }
 
 KERNEL(frame_count) {
-    const u64 i = thread_index();
-    const u64 depth = depth_before(a, i);
     u64 total;
-    block_scan<Sum>(starts_record(a, i, depth) ? 1 : 0, &total);
+    block_scan<Sum>((u64)__popc(records_in(a, tokens_of(a))), &total);
     if (threadIdx.x == 0) a.counts[blockIdx.x] = total;
 }
 
 KERNEL(frame_write) {
-    const u64 i = thread_index();
-    const u64 depth = depth_before(a, i);
-    const bool starts = starts_record(a, i, depth);
+    const Tokens tokens = tokens_of(a);
+    u32 begin = records_in(a, tokens);
     u64 total;
-    const u64 at = block_scan<Sum>(starts ? 1 : 0, &total) + a.counts[blockIdx.x];
-    if (starts) a.starts[at] = (u32)i;
+    u64 at = block_scan<Sum>((u64)__popc(begin), &total) + a.counts[blockIdx.x];
+    for (; begin; begin &= begin - 1) a.starts[at++] = (u32)(tokens.first + (u64)__ffsll((i64)begin) - 1);
 }

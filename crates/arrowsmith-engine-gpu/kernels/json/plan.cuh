@@ -29,4 +29,10 @@ __device__ __forceinline__ u64 record_of(const Hop *hops, u64 count, u64 index) 
     return index;
 }
 
+// Puts a record in doubt.
+__device__ __forceinline__ void doubt(u8 *suspect, u32 *any, u64 record) {
+    suspect[record] = 1;
+    *any = 1;
+}
+
 #endif

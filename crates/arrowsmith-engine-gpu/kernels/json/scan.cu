@@ -35,20 +35,59 @@ struct Masks {
     u64 quote, backslash, op, space, feed, there;
 };
 
-__device__ Masks classify(const u8 *text, u64 from, u64 len, bool lines) {
+// Exchanges the bits of `a` above `shift` places that `mask` selects with those of `b`.
+__device__ __forceinline__ void exchange(u32 *a, u32 *b, u32 shift, u32 mask) {
+    const u32 differ = (*a >> shift ^ *b) & mask;
+    *b ^= differ;
+    *a ^= differ << shift;
+}
+
+// Thirty-two bytes as eight planes: bit i of plane b is bit b of byte i (the layout of Parabix:
+// Cameron et al. 2008). A class of bytes is then a few operations on all of them.
+__device__ __forceinline__ void planes(const u8 *text, u32 *plane) {
+    const Quad *quads = (const Quad *)text;
+    const Quad low = quads[0], high = quads[1];
+    for (u32 half = 0; half < 2; half++) {
+        // Bytes 8j + 4 half + k, for each j, to byte j of word k.
+        const u32 a = low.word[half], b = low.word[2 + half], c = high.word[half], d = high.word[2 + half];
+        const u32 ab = __byte_perm(a, b, 0x5140), cd = __byte_perm(c, d, 0x5140);
+        const u32 ef = __byte_perm(a, b, 0x7362), gh = __byte_perm(c, d, 0x7362);
+        plane[4 * half] = __byte_perm(ab, cd, 0x5410);
+        plane[4 * half + 1] = __byte_perm(ab, cd, 0x7632);
+        plane[4 * half + 2] = __byte_perm(ef, gh, 0x5410);
+        plane[4 * half + 3] = __byte_perm(ef, gh, 0x7632);
+    }
+    for (u32 i = 0; i < 4; i++) exchange(plane + i, plane + i + 4, 4, 0x0F0F0F0F);
+    for (u32 i = 0; i < 8; i += 4) {
+        exchange(plane + i, plane + i + 2, 2, 0x33333333);
+        exchange(plane + i + 1, plane + i + 3, 2, 0x33333333);
+    }
+    for (u32 i = 0; i < 8; i += 2) exchange(plane + i, plane + i + 1, 1, 0x55555555);
+}
+
+// Bytes after the text, up to a multiple of 64, are readable.
+__device__ __forceinline__ Masks classify(const u8 *text, u64 from, u64 len, bool lines) {
     Masks m = {0, 0, 0, 0, 0, 0};
-    const u64 *words = (const u64 *)(text + from);
-    for (u32 w = 0; w < 8; w++) {
-        u64 word = words[w];
-        for (u32 b = 0; b < 8; b++, word >>= 8) {
-            const u8 c = (u8)word;
-            const u64 bit = (u64)1 << (8 * w + b);
-            if (c == '"') m.quote |= bit;
-            if (c == '\\') m.backslash |= bit;
-            if (is_operator(c)) m.op |= bit;
-            if (c == ' ' || c == '\t' || c == '\r') m.space |= bit;
-            if (c == '\n') m.feed |= bit;
-        }
+    for (u32 half = 0; half < 2; half++) {
+        u32 p[8];
+        planes(text + from + 32 * half, p);
+        // By the upper and the lower four bits.
+        const u32 x0 = ~(p[7] | p[6] | p[5] | p[4]), x2 = ~(p[7] | p[6] | p[4]) & p[5];
+        const u32 x3 = ~(p[7] | p[6]) & p[5] & p[4], x5or7 = ~p[7] & p[6] & p[4], x5 = x5or7 & ~p[5];
+        const u32 x8 = p[3] & ~p[2], xC = p[3] & p[2];
+        const u32 quote = x2 & ~(p[3] | p[2] | p[0]) & p[1];
+        const u32 backslash = x5 & xC & ~(p[1] | p[0]);
+        // Brackets and braces end in B or D.
+        const u32 bracket = x5or7 & p[3] & p[0] & (p[2] ^ p[1]);
+        const u32 comma = x2 & xC & ~(p[1] | p[0]), colon = x3 & x8 & p[1] & ~p[0];
+        const u32 blank = x2 & ~(p[3] | p[2] | p[1] | p[0]);
+        // A tab is 09, a carriage return 0D.
+        const u32 space = blank | (x0 & p[3] & ~p[1] & p[0]);
+        const u32 feed = x0 & x8 & p[1] & ~p[0];
+        const u32 shift = 32 * half;
+        m.quote |= (u64)quote << shift, m.backslash |= (u64)backslash << shift;
+        m.op |= (u64)(bracket | comma | colon) << shift;
+        m.space |= (u64)space << shift, m.feed |= (u64)feed << shift;
     }
     const u64 left = len - from;
     m.there = left >= 64 ? ~(u64)0 : ((u64)1 << left) - 1;
@@ -74,24 +113,27 @@ __device__ __forceinline__ u64 prefix_xor(u64 bits) {
     return bits;
 }
 
+// The effect of 64 bytes on the state.
+__device__ __forceinline__ u64 effect(const Masks &m, bool lines) {
+    u64 state = 0;
+    for (u32 way = 0; way < 2; way++) {
+        u64 carry = way;
+        const u64 quote = m.quote & ~escaped(m.backslash, &carry);
+        u64 counted = quote, reset = 0;
+        if (lines && m.feed) {
+            const u32 last = 63 - (u32)__clzll((i64)m.feed);
+            counted = last == 63 ? 0 : quote >> (last + 1);
+            reset = 4;
+        }
+        state |= (carry | (u64)(__popcll(counted) & 1) << 1 | reset) << (3 * way);
+    }
+    return state;
+}
+
 KERNEL(scan_states) {
     const u64 from = thread_index() * 64;
     u64 state = State::identity();
-    if (from < a.len) {
-        const Masks m = classify(a.text, from, a.len, a.lines);
-        state = 0;
-        for (u32 way = 0; way < 2; way++) {
-            u64 carry = way;
-            const u64 quote = m.quote & ~escaped(m.backslash, &carry);
-            u64 counted = quote, reset = 0;
-            if (a.lines && m.feed) {
-                const u32 last = 63 - (u32)__clzll((i64)m.feed);
-                counted = last == 63 ? 0 : quote >> (last + 1);
-                reset = 4;
-            }
-            state |= (carry | (u64)(__popcll(counted) & 1) << 1 | reset) << (3 * way);
-        }
-    }
+    if (from < a.len) state = effect(classify(a.text, from, a.len, a.lines), a.lines);
     u64 total;
     block_scan<State>(state, &total);
     if (threadIdx.x == 0) a.states[blockIdx.x] = total;
@@ -108,18 +150,7 @@ KERNEL(scan_masks) {
     u64 state = State::identity();
     if (from < a.len) {
         m = classify(a.text, from, a.len, a.lines);
-        state = 0;
-        for (u32 way = 0; way < 2; way++) {
-            u64 carry = way;
-            const u64 quote = m.quote & ~escaped(m.backslash, &carry);
-            u64 counted = quote, reset = 0;
-            if (a.lines && m.feed) {
-                const u32 last = 63 - (u32)__clzll((i64)m.feed);
-                counted = last == 63 ? 0 : quote >> (last + 1);
-                reset = 4;
-            }
-            state |= (carry | (u64)(__popcll(counted) & 1) << 1 | reset) << (3 * way);
-        }
+        state = effect(m, a.lines);
     }
     u64 total;
     const u64 local = block_scan<State>(state, &total);

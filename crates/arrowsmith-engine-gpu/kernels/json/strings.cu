@@ -6,17 +6,35 @@
 
 #define BAD (~(u64)0)
 
-// Bytes of a string after its quote, without escapes.
-__device__ u64 utf8_len(const u8 *text) {
+// In the token of a value: its text has escapes.
+#define ESCAPED 0x80000000u
+// Bytes from which on a warp copies a string together.
+#define LONG 24
+
+// The bytes of a word that are quotes, backslashes, control characters or not ASCII: the highest
+// bit of each, exact up to the first one.
+__device__ __forceinline__ u64 special(u64 word) {
+    const u64 ones = 0x0101010101010101ull, high = ones << 7;
+    const u64 quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+    return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word) | word) & high;
+}
+
+// Bytes of a string after its quote, without escapes; and whether it has any.
+__device__ u64 utf8_len(const u8 *text, bool *escapes) {
     u64 len = 0;
     const u8 *p = text + 1;
     for (;;) {
+        const u64 found = special(load8(p));
+        const u32 plain = found ? ((u32)__ffsll((i64)found) - 1) / 8 : 8;
+        p += plain, len += plain;
+        if (!found) continue;
         const u8 c = *p;
         if (c == '"') return len;
         if (c < 0x20) return BAD;
         if (c == '\\') {
             const Escape e = unescape(p);
             if (!e.read) return BAD;
+            *escapes = true;
             p += e.read;
             len += e.len;
             continue;
@@ -109,21 +127,24 @@ __device__ void binary_copy(const u8 *text, bool hex, u8 *out, u64 len) {
 
 KERNEL(string_lens) {
     const u64 index = thread_index();
-    const u32 place = index < a.count ? a.places[index] : NONE;
-    const bool there = place != NONE;
+    const u32 token = index < a.count ? a.tokens[index] : NONE;
+    const bool there = token != NONE;
     u64 len = 0;
     if (there) {
-        const u8 *text = a.text + place;
-        if (a.kind == K_JSON) len = json_len(text, a.text + a.last[index]);
+        const u8 *text = a.text + a.places[token];
+        bool escapes = false;
+        if (a.kind == K_JSON) len = json_len(text, a.text + a.places[a.last[index]]);
         else if (*text != '"') len = BAD;
-        else if (a.kind == K_UTF8) len = utf8_len(text);
+        else if (a.kind == K_UTF8) len = utf8_len(text, &escapes);
         else len = a.hex ? hex_len(text) : base64_len(text);
         if (a.kind == K_FIXED_BINARY && len != a.size) len = BAD;
         if (len == BAD) {
             len = 0;
-            a.suspect[record_of(a.hops, a.hop_count, index)] = 1;
+            doubt(a.suspect, a.doubt, record_of(a.hops, a.hop_count, index));
             // No bytes to copy; the row is the CPU engine's.
-            if (a.kind == K_FIXED_BINARY) ((u32 *)a.places)[index] = NONE;
+            if (a.kind == K_FIXED_BINARY) a.tokens[index] = NONE;
+        } else if (escapes) {
+            a.tokens[index] = token | ESCAPED;
         }
     }
     const u32 word = __ballot_sync(FULL, there);
@@ -140,17 +161,13 @@ KERNEL(string_lens) {
 
 KERNEL(string_copy) {
     const u64 index = thread_index();
-    if (index >= a.count) return;
-    const u32 place = a.places[index];
-    u64 from, len;
-    if (a.kind == K_FIXED_BINARY) {
+    const u32 token = index < a.count ? a.tokens[index] : NONE;
+    u64 from = 0, len = 0;
+    if (index < a.count && a.kind == K_FIXED_BINARY) {
         from = index * a.size;
-        len = a.size;
-        if (place == NONE) {
-            for (u64 i = 0; i < len; i++) a.bytes[from + i] = 0;
-            return;
-        }
-    } else {
+        if (token != NONE) len = a.size;
+        else for (u64 i = 0; i < a.size; i++) a.bytes[from + i] = 0;
+    } else if (index < a.count) {
         from = a.offsets[index];
         len = a.offsets[index + 1] - from;
         if (a.narrow) {
@@ -158,13 +175,24 @@ KERNEL(string_copy) {
             if (index + 1 == a.count) a.narrow[a.count] = (u32)a.offsets[a.count];
         }
     }
-    if (place == NONE || len == 0) return;
-    const u8 *text = a.text + place;
-    if (a.kind == K_UTF8) {
-        utf8_copy(text, a.bytes + from, len);
-    } else if (a.kind == K_JSON) {
-        for (u64 i = 0; i < len; i++) a.bytes[from + i] = text[i];
-    } else {
-        binary_copy(text, a.hex, a.bytes + from, len);
+    const bool there = token != NONE && len != 0;
+    const u8 *text = a.text + (there ? a.places[token & ~ESCAPED] : 0);
+    // Text that is copied as it is: after the quote of a string.
+    const bool plain = there && (a.kind == K_JSON || (a.kind == K_UTF8 && !(token & ESCAPED)));
+    const u8 *source = text + (a.kind == K_UTF8 ? 1 : 0);
+    u8 *to = a.bytes + from;
+    const bool together = plain && len >= LONG;
+    if (there && !plain) {
+        if (a.kind == K_UTF8) utf8_copy(text, to, len);
+        else binary_copy(text, a.hex, to, len);
+    } else if (plain && !together) {
+        for (u64 i = 0; i < len; i++) to[i] = source[i];
+    }
+    for (u32 rows = __ballot_sync(FULL, together); rows; rows &= rows - 1) {
+        const u32 row = (u32)__ffsll((i64)rows) - 1;
+        const u8 *its_source = (const u8 *)__shfl_sync(FULL, (u64)source, row);
+        u8 *its_to = (u8 *)__shfl_sync(FULL, (u64)to, row);
+        const u64 its_len = __shfl_sync(FULL, len, row);
+        for (u64 i = threadIdx.x % WARP; i < its_len; i += WARP) its_to[i] = its_source[i];
     }
 }

@@ -3,11 +3,15 @@
 //
 // Two passes: `walk_count` checks the record's structure against grammar and plan and counts the
 // items of each list; after a scan of the counts `walk_write` repeats the walk and records the
-// position of each value's text. The next key is predicted: the field after the last one. A record
-// with an error or a rare form (keys with escapes, repeated keys) is marked and counts as a row of
-// nulls, which the host replaces with the CPU engine's result.
+// token of each value. A plan without lists and maps has nothing to count: `walk_once` does both.
+// The next key is predicted: the field after the last one; where that held for all keys of a
+// record, the second pass does not look at them. A record with an error or a rare form (keys with
+// escapes, repeated keys) is marked and counts as a row of nulls, which the host replaces with the
+// CPU engine's result.
 // Values of columns are not looked at here, except for `null`: `convert` does that, one thread per
 // value.
+// What a thread reads and counts most often is in registers: sixteen tokens, and the innermost
+// container. Its records are far from those of its neighbours, so that memory serves it badly.
 #include "plan.cuh"
 #include "text.cuh"
 
@@ -15,21 +19,48 @@
 #define FRAMES 34
 // Maximum nesting depth inside skipped values.
 #define SKIP_DEPTH 128
+// Tokens that are read at once.
+#define AHEAD 16
+// Instead of 1 in `suspect`, between the passes: the record is sound, and its keys come in order.
+#define REGULAR 2
 
+// An open container.
 struct Frame {
     u32 node, index;
-    // Next field of a struct, elements of a fixed-size list so far.
-    u32 due, seen;
+    // Next field of a struct, elements of a fixed-size list so far, the counter of a list.
+    u32 due;
+    // Of a struct of at most 64 fields: which ones it has had; of others, they are in `seen`.
+    u32 count;
+    u64 had;
 };
 
-template <bool WRITE> struct Walker {
+template <bool WRITE, bool CHECK> struct Walker {
     const WalkArgs &a;
     u64 record;
     u32 t, end;
+    // Whether every key was the predicted one.
+    bool regular;
+    // The tokens `AHEAD * group` and after.
+    u32 group;
+    u64 low, high;
 
-    __device__ u8 at(u32 token) const { return token < end ? a.bytes[token] : (u8)0; }
+    __device__ Walker(const WalkArgs &args, u64 of, u32 from, u32 to, bool is_regular)
+        : a(args), record(of), t(from), end(to), regular(is_regular), group(NONE), low(0), high(0) {}
+
+    __device__ __forceinline__ u8 byte_at(u32 token) {
+        if (token / AHEAD != group) {
+            group = token / AHEAD;
+            const Quad quad = ((const Quad *)a.bytes)[group];
+            low = quad.word[0] | (u64)quad.word[1] << 32, high = quad.word[2] | (u64)quad.word[3] << 32;
+        }
+        return (u8)((token & 8 ? high : low) >> (token % 8 * 8));
+    }
+    __device__ __forceinline__ u8 at(u32 token) { return token < end ? byte_at(token) : (u8)0; }
     __device__ const u8 *text(u32 token) const { return a.text + a.places[token]; }
     __device__ u64 &counter(u32 slot) const { return a.counts[slot * a.records + record]; }
+    __device__ u64 &seen(const Node &node, u32 field) const {
+        return a.seen[(node.slot + field / 64) * a.records + record];
+    }
 
     // Makes a value null, with all values that are null because of it.
     __device__ void put_null(u32 id, u32 index) const {
@@ -42,19 +73,18 @@ template <bool WRITE> struct Walker {
             for (u32 k = 0; k < under.times; k++) {
                 const u64 at = (u64)index * under.times + k;
                 if (below.kind == K_LIST || below.kind == K_MAP) {
-                    column.places[at + 1] = (u32)counter(below.slot);
+                    column.tokens[at + 1] = (u32)counter(below.slot);
                     column.valid[at] = 0;
                 } else if (below.kind == K_STRUCT || below.kind == K_FIXED_LIST) {
                     column.valid[at] = 0;
                 } else {
-                    column.places[at] = NONE;
+                    column.tokens[at] = NONE;
                 }
             }
         }
     }
 
-    // Walks a value of any kind, with `outside` containers open around it; the grammar is checked
-    // in the first pass only.
+    // Walks a value of any kind, with `outside` containers open around it.
     __device__ bool skip(u64 outside) {
         u64 objects[SKIP_DEPTH / 64] = {0, 0};
         u32 depth = 0;
@@ -75,8 +105,8 @@ template <bool WRITE> struct Walker {
                     continue;
                 }
             } else {
-                if (t >= end || is_operator(c) || c == '\n') return false;
-                if (!WRITE && !is_scalar(text(t))) return false;
+                if (!is_scalar_token(c)) return false;
+                if (CHECK && !is_scalar(text(t))) return false;
                 t++;
             }
             // A value is complete.
@@ -96,28 +126,37 @@ template <bool WRITE> struct Walker {
         }
     }
 
+    __device__ __forceinline__ bool is_scalar_token(u8 c) const { return t < end && !is_operator(c) && c != '\n'; }
+
     __device__ bool key_of_any() {
-        if (at(t) != '"' || (!WRITE && string_bytes(text(t)) == 0)) return false;
+        if (at(t) != '"' || (CHECK && string_bytes(text(t)) == 0)) return false;
         t++;
         if (at(t) != ':') return false;
         t++;
         return true;
     }
 
+    // Whether this key is at `text`, with its closing quote.
+    __device__ __forceinline__ bool is_key(const u8 *text, const Key &key) const {
+        // A key of the schema that JSON can only write with escapes has no plain text.
+        if (key.len == NONE) return false;
+        const u64 *expected = (const u64 *)(a.key_text + key.at);
+        const u32 bytes = key.len + 1;
+        for (u32 i = 0; i < bytes; i += 8) {
+            u64 differ = load8(text + i) ^ expected[i / 8];
+            if (bytes - i < 8) differ <<= 64 - 8 * (bytes - i);
+            if (differ) return false;
+        }
+        return true;
+    }
+
     // The field whose key is at the token: its number, `count` for an unknown key, NONE for a key
     // with escapes.
-    __device__ u32 field_of(const Node &node, u32 due) const {
+    __device__ u32 field_of(const Node &node, u32 due) {
+        if (!CHECK && regular) return due;
         const u8 *key = text(t) + 1;
-        if (due < node.count) {
-            const Key wanted = a.keys[node.keys + due];
-            const u8 *expected = a.key_text + wanted.at;
-            u32 i = 0;
-            // A key of the schema that JSON can only write with escapes has no plain text.
-            if (wanted.len != NONE) {
-                while (i < wanted.len && key[i] == expected[i]) i++;
-                if (i == wanted.len && key[i] == '"') return due;
-            }
-        }
+        if (due < node.count && is_key(key, a.keys[node.keys + due])) return due;
+        regular = false;
         u32 hash = HASH_START;
         u32 len = 0;
         for (u8 c; (c = key[len]) != '"'; len++) {
@@ -128,16 +167,37 @@ template <bool WRITE> struct Walker {
             const u32 field = a.tables[node.table + at];
             if (field == NONE) return node.count;
             const Key wanted = a.keys[node.keys + field];
-            if (wanted.len != len) continue;
-            u32 i = 0;
-            while (i < len && key[i] == a.key_text[wanted.at + i]) i++;
-            if (i == len) return field;
+            if (wanted.len == len && is_key(key, wanted)) return field;
+        }
+    }
+
+    // The elements of a list of scalars, up to its end; false if it is not one after all.
+    __device__ __forceinline__ bool scalars(Frame &frame, const Node &item, const Node &node) {
+        const bool fixed = node.kind == K_FIXED_LIST;
+        const u64 first = fixed ? (u64)frame.index * node.count : 0;
+        u32 *out = WRITE ? a.columns[node.first].tokens + first : 0;
+        for (;;) {
+            if (fixed && frame.due == node.count) return false;
+            const u8 c = at(t);
+            if (!is_scalar_token(c)) return false;
+            const bool null = c == 'n';
+            if (null && (!item.nullable || (CHECK && !is_literal(text(t), "null", 4)))) return false;
+            if (WRITE) out[frame.due] = null ? NONE : t;
+            frame.due++;
+            t++;
+            const u8 then = at(t);
+            if (then == ']') return true;
+            if (then != ',') return false;
+            t++;
         }
     }
 
     __device__ bool run() {
+        // Those around the innermost one.
         Frame frames[FRAMES];
         u32 open = 0;
+        Frame top = {0, 0, 0, 0, 0};
+        u32 kind = K_NULL;
         u32 id = 0, index = (u32)record;
         // The next action.
         enum { VALUE, AFTER, KEY, ELEMENT, CLOSE } next = VALUE;
@@ -145,20 +205,23 @@ template <bool WRITE> struct Walker {
             if (next == VALUE) {
                 if (t >= end) return false;
                 const Node &node = a.nodes[id];
-                const u8 c = a.bytes[t];
+                const u8 c = byte_at(t);
                 next = AFTER;
                 if (c == 'n' && !(node.kind == K_JSON && !node.nullable)) {
-                    if (!node.nullable || (!WRITE && !is_literal(text(t), "null", 4))) return false;
+                    if (!node.nullable || (CHECK && !is_literal(text(t), "null", 4))) return false;
                     put_null(id, index);
                     t++;
                 } else if (node.kind >= K_LIST) {
                     const bool object = node.kind == K_STRUCT || node.kind == K_MAP;
                     if (c != (object ? '{' : '[')) return false;
                     if (open + 1 > a.depth_max || open == FRAMES) return false;
-                    frames[open++] = Frame{id, index, 0, 0};
-                    if (node.kind == K_STRUCT)
-                        for (u32 w = 0; w < (node.count + 63) / 64; w++)
-                            a.seen[(node.slot + w) * a.records + record] = 0;
+                    if (open) frames[open - 1] = top;
+                    open++;
+                    kind = node.kind;
+                    top = Frame{id, index, 0, 0, 0};
+                    if (kind == K_LIST || kind == K_MAP) top.due = (u32)counter(node.slot);
+                    if (kind == K_STRUCT && node.count > 64)
+                        for (u32 field = 0; field < node.count; field += 64) seen(node, field) = 0;
                     t++;
                     if (at(t) == (object ? '}' : ']')) next = CLOSE;
                     else next = object ? KEY : ELEMENT;
@@ -166,20 +229,18 @@ template <bool WRITE> struct Walker {
                     const u32 from = t;
                     if (!skip(open)) return false;
                     if (WRITE) {
-                        a.columns[id].places[index] = a.places[from];
-                        // The last token: its end is known for a bracket; `convert` finds it for
-                        // others.
-                        ((u32 *)a.columns[id].valid)[index] = a.places[t - 1];
+                        a.columns[id].tokens[index] = from;
+                        // Its end is known for a bracket; `convert` finds it for others.
+                        ((u32 *)a.columns[id].valid)[index] = t - 1;
                     }
                 } else {
                     if (is_operator(c) || c == '\n') return false;
                     if (node.kind == K_NULL) return false;
-                    if (WRITE) a.columns[id].places[index] = a.places[t];
+                    if (WRITE) a.columns[id].tokens[index] = t;
                     t++;
                 }
             } else if (next == AFTER) {
                 if (open == 0) return is_end();
-                const u32 kind = a.nodes[frames[open - 1].node].kind;
                 const bool object = kind == K_STRUCT || kind == K_MAP;
                 const u8 c = at(t);
                 if (c == ',') {
@@ -192,19 +253,18 @@ template <bool WRITE> struct Walker {
                 }
             } else if (next == KEY) {
                 if (at(t) != '"') return false;
-                Frame &frame = frames[open - 1];
-                const Node &node = a.nodes[frame.node];
-                if (node.kind == K_MAP) {
-                    index = (u32)counter(node.slot)++;
-                    if (WRITE) a.columns[node.first].places[index] = a.places[t];
+                const Node &node = a.nodes[top.node];
+                next = VALUE;
+                if (kind == K_MAP) {
+                    index = top.due++;
+                    if (WRITE) a.columns[node.first].tokens[index] = t;
                     id = node.first + 1;
                     t++;
                     if (at(t) != ':') return false;
                     t++;
-                    next = VALUE;
                     continue;
                 }
-                const u32 field = field_of(node, frame.due);
+                const u32 field = field_of(node, top.due);
                 if (field == NONE) return false;
                 t++;
                 if (at(t) != ':') return false;
@@ -214,85 +274,119 @@ template <bool WRITE> struct Walker {
                     next = AFTER;
                     continue;
                 }
-                u64 &seen = a.seen[(node.slot + field / 64) * a.records + record];
-                if (seen >> (field % 64) & 1) return false;
-                seen |= (u64)1 << (field % 64);
-                frame.seen++;
-                frame.due = field + 1;
-                id = node.first + field;
-                index = frame.index;
-                next = VALUE;
-            } else if (next == ELEMENT) {
-                Frame &frame = frames[open - 1];
-                const Node &node = a.nodes[frame.node];
-                id = node.first;
-                if (node.kind == K_LIST) {
-                    index = (u32)counter(node.slot)++;
+                const u64 bit = (u64)1 << (field % 64);
+                // (A reference to either would put both into memory.)
+                if (node.count > 64) {
+                    u64 &had = seen(node, field);
+                    if (had & bit) return false;
+                    had |= bit;
                 } else {
-                    if (frame.due == node.count) return false;
-                    index = frame.index * node.count + frame.due++;
+                    if (top.had & bit) return false;
+                    top.had |= bit;
+                }
+                top.count++;
+                top.due = field + 1;
+                id = node.first + field;
+                index = top.index;
+            } else if (next == ELEMENT) {
+                const Node &node = a.nodes[top.node];
+                const Node &item = a.nodes[node.first];
+                if (item.kind < K_LIST && item.kind != K_JSON && item.kind != K_NULL) {
+                    if (!scalars(top, item, node)) return false;
+                    next = CLOSE;
+                    continue;
+                }
+                id = node.first;
+                if (kind == K_LIST) {
+                    index = top.due++;
+                } else {
+                    if (top.due == node.count) return false;
+                    index = top.index * node.count + top.due++;
                 }
                 next = VALUE;
             } else {
-                const Frame frame = frames[--open];
-                const Node &node = a.nodes[frame.node];
-                if (node.kind == K_STRUCT) {
-                    if (frame.seen < node.count && !fill(node, frame.index)) return false;
-                } else if (node.kind == K_FIXED_LIST) {
-                    if (frame.due != node.count) return false;
-                } else if (WRITE) {
-                    a.columns[frame.node].places[frame.index + 1] = (u32)counter(node.slot);
+                const Node &node = a.nodes[top.node];
+                if (kind == K_STRUCT) {
+                    if (top.count < node.count && !fill(node, top)) return false;
+                } else if (kind == K_FIXED_LIST) {
+                    if (top.due != node.count) return false;
+                } else {
+                    counter(node.slot) = top.due;
+                    if (WRITE) a.columns[top.node].tokens[top.index + 1] = top.due;
                 }
-                if (WRITE) a.columns[frame.node].valid[frame.index] = 1;
+                if (WRITE) a.columns[top.node].valid[top.index] = 1;
                 t++;
                 next = AFTER;
+                if (--open) {
+                    top = frames[open - 1];
+                    kind = a.nodes[top.node].kind;
+                }
             }
         }
     }
 
     // Makes the fields null that are missing from an object.
-    __device__ bool fill(const Node &node, u32 index) const {
+    __device__ bool fill(const Node &node, const Frame &frame) const {
         for (u32 field = 0; field < node.count; field++) {
-            if (a.seen[(node.slot + field / 64) * a.records + record] >> (field % 64) & 1) continue;
+            const u64 had = node.count > 64 ? seen(node, field) : frame.had;
+            if (had >> (field % 64) & 1) continue;
             if (!a.nodes[node.first + field].nullable) return false;
-            put_null(node.first + field, index);
+            put_null(node.first + field, frame.index);
         }
         return true;
     }
 
     // Whether only allowed bytes follow the record.
-    __device__ bool is_end() const {
-        if (a.framing == F_LINES) return t >= end || a.bytes[t] == '\n';
+    __device__ bool is_end() {
+        if (a.framing == F_LINES) return t >= end || byte_at(t) == '\n';
         if (a.framing == F_CONCATENATED || (a.framing == F_ARRAY && record + 1 == a.records)) return t == end;
-        return t + 1 == end && a.bytes[t] == ',';
+        return t + 1 == end && byte_at(t) == ',';
     }
 };
+
+// The tokens of a record; false if it exceeds the limits.
+__device__ __forceinline__ bool tokens_of_record(const WalkArgs &a, u64 record, u32 *from, u32 *end) {
+    *from = a.starts[record];
+    *end = record + 1 < a.records ? a.starts[record + 1] : (u32)a.tokens;
+    // Including the bytes after it: a record near the limit is left to the CPU engine to measure.
+    const u64 upto = *end < a.tokens ? a.places[*end] : a.len;
+    return *end - *from <= a.record_tokens_max && upto - a.places[*from] <= a.record_bytes_max;
+}
 
 KERNEL(walk_count) {
     const u64 record = thread_index();
     if (record >= a.records) return;
-    const u32 from = a.starts[record];
-    const u32 end = record + 1 < a.records ? a.starts[record + 1] : (u32)a.tokens;
-    // Including the bytes after it: a record near the limit is left to the CPU engine to measure.
-    const u64 upto = end < a.tokens ? a.places[end] : a.len;
-    const u64 bytes = upto - a.places[from];
-    bool good = end - from <= a.record_tokens_max && bytes <= a.record_bytes_max;
+    u32 from, end;
+    bool good = tokens_of_record(a, record, &from, &end);
+    Walker<false, true> walker(a, record, from, end, true);
+    good = good && walker.run();
     if (good) {
-        Walker<false> walker = {a, record, from, end};
-        good = walker.run();
+        if (walker.regular) a.suspect[record] = REGULAR;
+        return;
     }
-    if (!good) {
-        a.suspect[record] = 1;
-        for (u32 slot = 0; slot < a.slots; slot++) a.counts[slot * a.records + record] = 0;
-    }
+    doubt(a.suspect, a.doubt, record);
+    for (u32 slot = 0; slot < a.slots; slot++) a.counts[slot * a.records + record] = 0;
 }
 
 KERNEL(walk_write) {
     const u64 record = thread_index();
     if (record >= a.records) return;
+    const u8 suspect = a.suspect[record];
     const u32 from = a.starts[record];
     const u32 end = record + 1 < a.records ? a.starts[record + 1] : (u32)a.tokens;
-    Walker<true> walker = {a, record, from, end};
-    if (a.suspect[record]) walker.put_null(0, (u32)record);
+    Walker<true, false> walker(a, record, from, end, suspect == REGULAR);
+    if (suspect == REGULAR) a.suspect[record] = 0;
+    if (suspect == 1) walker.put_null(0, (u32)record);
     else walker.run();
+}
+
+KERNEL(walk_once) {
+    const u64 record = thread_index();
+    if (record >= a.records) return;
+    u32 from, end;
+    const bool good = tokens_of_record(a, record, &from, &end);
+    Walker<true, true> walker(a, record, from, end, true);
+    if (good && walker.run()) return;
+    doubt(a.suspect, a.doubt, record);
+    walker.put_null(0, (u32)record);
 }

@@ -254,6 +254,7 @@ const Entry ENTRIES[] = {
     TOGETHER(frame_write),
     ALONE(walk_count),
     ALONE(walk_write),
+    ALONE(walk_once),
     TOGETHER(convert_fixed),
     TOGETHER(pack_valid),
     ALONE(widen_offsets),
@@ -261,7 +262,7 @@ const Entry ENTRIES[] = {
     TOGETHER(slots_join),
     TOGETHER(slots_spread),
     TOGETHER(string_lens),
-    ALONE(string_copy),
+    TOGETHER(string_copy),
 #include "parquet.inc"
 };
 

@@ -45,6 +45,12 @@ inline int __ffsll(long long v) { return __builtin_ffsll(v); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)(((unsigned __int128)a * b) >> 64);
 }
+inline unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {
+    const unsigned long long both = (unsigned long long)b << 32 | a;
+    unsigned int bytes = 0;
+    for (unsigned int i = 0; i < 4; i++) bytes |= (unsigned int)(both >> ((selector >> (4 * i) & 7) * 8) & 0xFF) << (8 * i);
+    return bytes;
+}
 // Other blocks may run on other threads of the host.
 inline unsigned int atomicAdd(unsigned int *at, unsigned int v) { return __atomic_fetch_add(at, v, __ATOMIC_RELAXED); }
 inline unsigned long long atomicAdd(unsigned long long *at, unsigned long long v) {

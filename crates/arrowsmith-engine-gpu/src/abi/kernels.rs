@@ -106,7 +106,9 @@ kernels! {
     }
 
     /// Walks the tokens of records and the plan.
-    struct WalkArgs for WALK_COUNT = "walk_count", WALK_WRITE = "walk_write" {
+    struct WalkArgs for
+        WALK_COUNT = "walk_count", WALK_WRITE = "walk_write", WALK_ONCE = "walk_once"
+    {
         text: Ptr => "const u8 *",
         len: u64 => "u64 ",
         places: Ptr => "const u32 *",
@@ -124,7 +126,10 @@ kernels! {
         /// start.
         counts: Ptr => "u64 *",
         seen: Ptr => "u64 *",
+        /// Of each record: 1 if it is in doubt; between the passes 2 if its keys come in order.
         suspect: Ptr => "u8 *",
+        /// Whether any record is in doubt.
+        doubt: Ptr => "u32 *",
         columns: Ptr => "const Column *",
         depth_max: u64 => "u64 ",
         record_bytes_max: u64 => "u64 ",
@@ -136,7 +141,9 @@ kernels! {
     /// Converts the values of a column of fixed width.
     struct ConvertArgs for CONVERT_FIXED = "convert_fixed" {
         text: Ptr => "const u8 *",
+        /// Where each token is; and the token of each value, NONE for a null.
         places: Ptr => "const u32 *",
+        tokens: Ptr => "const u32 *",
         count: u64 => "u64 ",
         kind: Kind => "u64 ",
         /// Bits of a number; precision of a decimal; units per second of times.
@@ -151,14 +158,18 @@ kernels! {
         hops: Ptr => "const Hop *",
         hop_count: u64 => "u64 ",
         suspect: Ptr => "u8 *",
+        doubt: Ptr => "u32 *",
         powers: Ptr => "const Power *",
     }
 
     /// Converts strings, kept JSON text and binary.
     struct StringArgs for STRING_LENS = "string_lens", STRING_COPY = "string_copy" {
         text: Ptr => "const u8 *",
+        /// Where each token is; and the token of each value, NONE for a null. `string_lens` marks
+        /// values with escapes.
         places: Ptr => "const u32 *",
-        /// Where the last token of kept JSON text is.
+        tokens: Ptr => "u32 *",
+        /// The last token of kept JSON text.
         last: Ptr => "const u32 *",
         count: u64 => "u64 ",
         kind: Kind => "u64 ",
@@ -176,6 +187,7 @@ kernels! {
         hops: Ptr => "const Hop *",
         hop_count: u64 => "u64 ",
         suspect: Ptr => "u8 *",
+        doubt: Ptr => "u32 *",
     }
 
     /// Packs a byte per value, or NONE among positions, to a bit per value.

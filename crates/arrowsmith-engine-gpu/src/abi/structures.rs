@@ -83,8 +83,9 @@ shared! {
         times: u32 => "u32 ",
     }
 
-    /// The text of a key.
+    /// The text of a key, which a quote follows.
     struct Key {
+        /// A multiple of eight.
         at: u32 => "u32 ",
         /// NONE for a key that JSON can only write with escapes.
         len: u32 => "u32 ",
@@ -92,10 +93,10 @@ shared! {
 
     /// The arrays of a node.
     struct Column {
-        /// Of a leaf: the position of each value's text (and its end for kept JSON text). Of a list
-        /// or map: the end offset of each value in its child, after a first 0.
-        places: u64 => "u32 *",
-        /// Of nested nodes: a byte that marks presence.
+        /// Of a leaf: the token of each value, NONE for a null. Of a list or map: the end offset of
+        /// each value in its child, after a first 0.
+        tokens: u64 => "u32 *",
+        /// Of nested nodes: a byte that marks presence. Of kept JSON text: the last token.
         valid: u64 => "u8 *",
     }
 

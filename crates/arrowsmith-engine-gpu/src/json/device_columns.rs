@@ -20,14 +20,14 @@ impl Program {
 impl Run<'_> {
     /// The arrays of all columns of a batch: the children of the root, or the root itself where
     /// values are records.
-    pub(super) fn trees(&mut self, columns: &[Column], nulls: Ptr) -> Result<Vec<Tree>, Halt> {
-        let counts = self.stream.fetch(&[(nulls, columns.len() as u64 * 4)])?;
+    /// `counts` has the nulls of each.
+    pub(super) fn trees(&mut self, columns: &[Column], counts: &[u8]) -> Result<Vec<Tree>, Halt> {
         // Offsets of arrays without values.
         let zeros = self.take(8)?;
         self.stream.fill(zeros, 0, 8)?;
         let root = &self.program.steps[0];
         let ids = if self.value_root { 0..1 } else { root.first..root.first + root.count };
-        ids.map(|id| self.tree(columns, &counts[0], zeros, id)).collect()
+        ids.map(|id| self.tree(columns, counts, zeros, id)).collect()
     }
 
     fn tree(
@@ -60,13 +60,13 @@ impl Run<'_> {
             Kind::List if matches!(step.data_type, DataType::LargeList(_)) => {
                 let wide = self.take((column.len + 1) * 8)?;
                 if !empty {
-                    let args = WidenArgs { from: column.places, count: column.len + 1, to: wide };
+                    let args = WidenArgs { from: column.tokens, count: column.len + 1, to: wide };
                     let blocks = self.stream.blocks(args.count);
                     WIDEN_OFFSETS.launch(self.stream, blocks, &args)?;
                 }
                 buffers.push(offsets(wide, 8));
             }
-            Kind::List | Kind::Map => buffers.push(offsets(column.places, 4)),
+            Kind::List | Kind::Map => buffers.push(offsets(column.tokens, 4)),
             Kind::Utf8 | Kind::Json | Kind::Binary => {
                 let large = step.is_large();
                 buffers.push(match large {

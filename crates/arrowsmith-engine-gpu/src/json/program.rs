@@ -152,6 +152,10 @@ impl Program {
                 continue;
             }
             self.key_text.extend_from_slice(key.as_bytes());
+            // The quote after it, and zeros up to a multiple of eight.
+            self.key_text.push(b'"');
+            // Bounded: by the keys of the schema.
+            self.key_text.resize(self.key_text.len().next_multiple_of(8), 0);
             let hash = key
                 .bytes()
                 .fold(2_166_136_261_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(16_777_619));

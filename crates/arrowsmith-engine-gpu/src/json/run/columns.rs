@@ -12,14 +12,25 @@ use crate::device::{Ptr, failure};
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::json) struct Column {
     pub len: u64,
-    pub places: Ptr,
-    /// One byte per value of nested columns, one position per value of kept JSON text.
+    /// The token of each value; of lists and maps, the end offsets.
+    pub tokens: Ptr,
+    /// One byte per value of nested columns, the last token of each value of kept JSON text.
     pub valid: Ptr,
     pub bits: Ptr,
     pub values: Ptr,
     pub offsets: Ptr,
     pub narrow: Ptr,
     pub bytes: u64,
+}
+
+/// What is known of each record, in device memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    /// One byte per record: 1 if it is in doubt; and the same before its values were looked at.
+    pub suspect: Ptr,
+    pub structure: Ptr,
+    /// Whether any is.
+    pub doubt: Ptr,
 }
 
 impl Run<'_> {
@@ -30,6 +41,9 @@ impl Run<'_> {
         let counts = self.take_filled(slots * records * 8, 0)?;
         let seen = self.take(self.program.seen_words as u64 * records * 8)?;
         let suspect = self.take_filled(records, 0)?;
+        let doubt = self.take_filled(4, 0)?;
+        // What is in doubt for its structure; before values are looked at.
+        let structure = self.take(records)?;
         let Tables { nodes, unders, keys, key_text, tables, .. } = self.tables;
         let mut args = WalkArgs {
             text: input.device,
@@ -53,6 +67,7 @@ impl Run<'_> {
             counts,
             seen,
             suspect,
+            doubt,
             columns: Ptr(0),
             depth_max: self.rules.depth_max,
             record_bytes_max: self.rules.record_bytes_max,
@@ -61,23 +76,36 @@ impl Run<'_> {
             slots,
         };
         let blocks = self.stream.blocks(records);
-        WALK_COUNT.launch(self.stream, blocks, &args)?;
-        let totals = self.scan_slots(counts, slots, records)?;
-        let structure = self.stream.fetch(&[(suspect, records)])?;
+        let totals = match slots {
+            0 => Vec::new(),
+            _ => {
+                WALK_COUNT.launch(self.stream, blocks, &args)?;
+                self.scan_slots(counts, slots, records)?
+            }
+        };
         let mut columns = self.lay_out(records, &totals)?;
         let table: Vec<abi::Column> = columns
             .iter()
-            .map(|column| abi::Column { places: column.places.0, valid: column.valid.0 })
+            .map(|column| abi::Column { tokens: column.tokens.0, valid: column.valid.0 })
             .collect();
         args.columns = self.take_with(&bytes_of(&table))?;
-        WALK_WRITE.launch(self.stream, blocks, &args)?;
-        let nulls = self.convert(input, &mut columns, suspect)?;
-        self.suspects(input, suspect, &structure, piece)?;
-        if self.stay && piece.suspects.is_empty() {
-            piece.trees = Some(self.trees(&columns, nulls)?);
-            return Ok(());
+        let kernel = if slots == 0 { WALK_ONCE } else { WALK_WRITE };
+        kernel.launch(self.stream, blocks, &args)?;
+        self.stream.copy_within(structure, suspect, records)?;
+        let marks = Marks { suspect, structure, doubt };
+        let nulls = self.convert(input, &mut columns, marks)?;
+        if self.stay {
+            let parts = [(doubt, 4), (nulls, columns.len() as u64 * 4)];
+            let fetched = self.stream.fetch(&parts)?;
+            if fetched[0].iter().all(|byte| *byte == 0) {
+                piece.trees = Some(self.trees(&columns, &fetched[1])?);
+                return Ok(());
+            }
         }
-        self.collect(&columns, nulls, piece)
+        if self.collect(&columns, nulls, doubt, piece)? {
+            self.suspects(input, marks, piece)?;
+        }
+        Ok(())
     }
 
     /// Replaces the counters of each slot by their exclusive prefix sums.
@@ -123,16 +151,16 @@ impl Run<'_> {
             let mut column = Column { len, ..Column::default() };
             match step.kind {
                 Kind::List | Kind::Map => {
-                    column.places = self.take((len + 1) * 4)?;
-                    self.stream.fill(column.places, 0, 4)?;
+                    column.tokens = self.take((len + 1) * 4)?;
+                    self.stream.fill(column.tokens, 0, 4)?;
                     column.valid = self.take(len)?;
                 }
                 Kind::Struct | Kind::FixedList => column.valid = self.take(len)?,
                 Kind::Json => {
-                    column.places = self.take(len * 4)?;
+                    column.tokens = self.take(len * 4)?;
                     column.valid = self.take(len * 4)?;
                 }
-                _ => column.places = self.take(len * 4)?,
+                _ => column.tokens = self.take(len * 4)?,
             }
             columns.push(column);
         }
@@ -147,8 +175,8 @@ impl Run<'_> {
             let step = &self.program.steps[parent];
             match step.kind {
                 Kind::List | Kind::Map if columns[parent].len > 0 => {
-                    let Column { places, len, .. } = columns[parent];
-                    hops.push(Hop { ends: places.0, count: len, size: 0 });
+                    let Column { tokens, len, .. } = columns[parent];
+                    hops.push(Hop { ends: tokens.0, count: len, size: 0 });
                 }
                 Kind::FixedList if step.count > 0 => {
                     hops.push(Hop { ends: 0, count: 0, size: step.count as u64 });
@@ -166,7 +194,7 @@ impl Run<'_> {
         &mut self,
         input: &Input,
         columns: &mut [Column],
-        suspect: Ptr,
+        Marks { suspect, doubt, .. }: Marks,
     ) -> Result<Ptr, Halt> {
         let program = self.program;
         let nulls = self.take_filled(columns.len() as u64 * 4, 0)?;
@@ -192,7 +220,8 @@ impl Run<'_> {
                 }
                 let args = StringArgs {
                     text: input.device,
-                    places: column.places,
+                    places: input.places,
+                    tokens: column.tokens,
                     last: column.valid,
                     count,
                     kind: step.kind,
@@ -206,6 +235,7 @@ impl Run<'_> {
                     hops,
                     hop_count,
                     suspect,
+                    doubt,
                 };
                 STRING_LENS.launch(self.stream, blocks, &args)?;
                 if step.kind != Kind::FixedBinary {
@@ -222,7 +252,8 @@ impl Run<'_> {
             columns[id].values = self.take(columns[id].bytes)?;
             let args = ConvertArgs {
                 text: input.device,
-                places: column.places,
+                places: input.places,
+                tokens: column.tokens,
                 count,
                 kind: step.kind,
                 width: step.width,
@@ -235,6 +266,7 @@ impl Run<'_> {
                 hops,
                 hop_count,
                 suspect,
+                doubt,
                 powers: self.tables.powers,
             };
             CONVERT_FIXED.launch(self.stream, blocks, &args)?;
@@ -277,10 +309,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Fetches all columns.
-    fn collect(&mut self, columns: &[Column], nulls: Ptr, piece: &mut Piece) -> Result<(), Halt> {
+    /// Fetches all columns; returns whether any record is in doubt.
+    fn collect(
+        &mut self,
+        columns: &[Column],
+        nulls: Ptr,
+        doubt: Ptr,
+        piece: &mut Piece,
+    ) -> Result<bool, Halt> {
         let program = self.program;
-        let mut parts = vec![(nulls, columns.len() as u64 * 4)];
+        let mut parts = vec![(doubt, 4), (nulls, columns.len() as u64 * 4)];
         for (step, column) in program.steps.iter().zip(columns) {
             if column.len == 0 {
                 continue;
@@ -289,7 +327,7 @@ impl Run<'_> {
                 parts.push((column.bits, column.len.div_ceil(32) * 4));
             }
             match step.kind {
-                Kind::List | Kind::Map => parts.push((column.places, (column.len + 1) * 4)),
+                Kind::List | Kind::Map => parts.push((column.tokens, (column.len + 1) * 4)),
                 Kind::Struct | Kind::FixedList | Kind::Null => {}
                 kind => {
                     parts.push((column.values, column.bytes));
@@ -304,6 +342,7 @@ impl Run<'_> {
             }
         }
         let mut fetched = self.stream.fetch(&parts)?.into_iter();
+        let doubts = fetched.next().unwrap_or_default();
         let counts = fetched.next().unwrap_or_default();
         let mut next =
             || fetched.next().map(Buffer::from).ok_or_else(|| failure("gpu: a part less"));
@@ -330,6 +369,6 @@ impl Run<'_> {
             }
             piece.columns.push(out);
         }
-        Ok(())
+        Ok(doubts.iter().any(|byte| *byte != 0))
     }
 }

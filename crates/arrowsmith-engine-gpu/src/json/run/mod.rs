@@ -6,10 +6,11 @@
 
 mod columns;
 
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
 use arrowsmith_core::{Error, Framing, Result};
 
 pub(super) use self::columns::Column;
+use self::columns::Marks;
 use super::program::{NONE, Program};
 use crate::abi::*;
 use crate::device::memory::{Arena, Refused};
@@ -21,6 +22,9 @@ const PADDING: [u8; 256] = [b'\n'; 256];
 
 /// Bytes of text that a thread scans.
 const SCAN_BYTES: u64 = 64;
+
+/// Tokens in which a thread looks for records: `TOKENS` of the kernels.
+const FRAME_TOKENS: u64 = 16;
 
 /// Why a piece was not decoded.
 #[derive(Debug)]
@@ -236,7 +240,8 @@ impl Run<'_> {
         let total = self.fetch_u64(&[counts.offset(scan_blocks * 8)])?[0];
         let tokens = total & u64::from(u32::MAX);
         let places = self.take(tokens * 4)?;
-        let bytes = self.take(tokens)?;
+        // They are read in groups.
+        let bytes = self.take(tokens.next_multiple_of(FRAME_TOKENS))?;
         if tokens > 0 {
             let args = IndexArgs { text, tokens: masks, words, counts, places, bytes };
             INDEX_TOKENS.launch(self.stream, scan_blocks, &args)?;
@@ -250,7 +255,7 @@ impl Run<'_> {
 
     /// Records: how many, and the first token of each.
     fn frame(&mut self, bytes: Ptr, tokens: u64) -> Result<(u64, Ptr), Halt> {
-        let token_blocks = self.stream.blocks(tokens);
+        let token_blocks = self.stream.blocks(tokens.div_ceil(FRAME_TOKENS));
         let depths = self.take((token_blocks + 1) * 8)?;
         let counts = self.take((token_blocks + 1) * 8)?;
         let framing = match self.framing {
@@ -274,18 +279,10 @@ impl Run<'_> {
     }
 
     /// The marked records, for their structure or their values.
-    fn suspects(
-        &mut self,
-        input: &Input,
-        suspect: Ptr,
-        structure: &[MutableBuffer],
-        piece: &mut Piece,
-    ) -> Result<(), Halt> {
-        let marks = self.stream.fetch(&[(suspect, input.records)])?;
-        let marked: Vec<usize> = (0..piece.records).filter(|r| marks[0][*r] != 0).collect();
-        if marked.is_empty() {
-            return Ok(());
-        }
+    fn suspects(&mut self, input: &Input, marks: Marks, piece: &mut Piece) -> Result<(), Halt> {
+        let parts = [(marks.suspect, input.records), (marks.structure, input.records)];
+        let [marks, structure] = &self.stream.fetch(&parts)?[..] else { return Ok(()) };
+        let marked: Vec<usize> = (0..piece.records).filter(|r| marks[*r] != 0).collect();
         let parts = [(input.starts, input.records * 4), (input.places, input.tokens * 4)];
         let fetched = self.stream.fetch(&parts)?;
         let place = |token: usize| narrow(&fetched[1], token);
@@ -295,7 +292,7 @@ impl Run<'_> {
             let next = record + 1;
             let upto =
                 if next < piece.records { place(narrow(&fetched[0], next)) } else { text_end };
-            let framed = structure[0][record] == 0;
+            let framed = structure[record] == 0;
             piece.suspects.push(Suspect { record, from, upto, framed });
         }
         Ok(())
