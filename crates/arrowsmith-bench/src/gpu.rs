@@ -158,7 +158,8 @@ const FILES: [(&str, &str); 5] = [
 /// Runs cuDF: takes a format, a file and a number of rounds, returns seconds.
 const CUDF: &str = include_str!("../embedded/peers/gpu/cudf_peer.py");
 
-/// Runs the suite; `gpu` is the device, or the reason there is none.
+/// Runs the suite; `gpu` is the device, or the reason there is none. `progress` gets the name of
+/// each input, and each figure as soon as it is known.
 pub fn run(
     options: &Options,
     gpu: Result<&dyn Gpu, &str>,
@@ -180,7 +181,7 @@ pub fn run(
                 let size = text.len() as u64;
                 Ok((gpu, Made::text(text, records).map_err(|error| error.to_string())?, size))
             });
-            contest(&mut report, &name, Some(workload), made, options);
+            contest(&mut report, &name, Some(workload), made, options, progress);
         }
         for (name, recipe) in FILES {
             if !options.takes(name) {
@@ -193,7 +194,7 @@ pub fn run(
                 let size = made.arrow_bytes;
                 Ok((gpu, made, size))
             });
-            contest(&mut report, &name, None, made, options);
+            contest(&mut report, &name, None, made, options, progress);
         }
         let copies = gpu
             .map_err(str::to_owned)
@@ -223,8 +224,9 @@ fn contest(
     workload: Option<Workload>,
     made: Result<(&dyn Gpu, Made, u64), String>,
     options: &Options,
+    progress: &mut dyn FnMut(&str),
 ) {
-    let rounds = options.rounds;
+    let (rounds, before) = (options.rounds, report.rows.len());
     for way in Way::ALL.into_iter().filter(|way| options.goes(*way)) {
         let engine = |engine: &str| format!("{engine} ({})", way.name());
         let on_gpu = measure(&made, workload, |gpu, sample| gpu.decode(sample, way, rounds));
@@ -238,6 +240,9 @@ fn contest(
     if options.goes(Way::File) {
         let cudf = measure(&made, workload, |_, sample| cudf(sample, rounds));
         add(report, name, "cudf (file)", cudf.0, cudf.1);
+    }
+    for row in &report.rows[before..] {
+        progress(&format!("  {}: {:.2} GB/s", row.engine(), row.gb_per_s()));
     }
 }
 
@@ -371,8 +376,7 @@ mod tests {
 
     #[test]
     fn what_a_device_does_becomes_a_rate() {
-        let options =
-            Options { sizes_bytes: vec![1 << 18], rounds: 3, ..Options::default() };
+        let options = Options { sizes_bytes: vec![1 << 18], rounds: 3, ..Options::default() };
         let report = run(&options, Ok(&Clock), &mut |_| ());
         assert_eq!(
             report.rows.iter().filter(|row| row.engine().contains("gpu")).count(),

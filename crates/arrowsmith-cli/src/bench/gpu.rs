@@ -77,9 +77,6 @@ pub fn run(args: &GpuBenchArgs) -> Outcome {
     let device = GpuEngine::open(GpuOptions::default()).map(Device).map_err(|e| e.to_string());
     let gpu = device.as_ref().map(|device| device as &dyn Gpu).map_err(String::as_str);
     let report = gpu::run(&options, gpu, &mut |line| eprintln!("{line}"));
-    for row in &report.rows {
-        eprintln!("{}: {}: {:.2} GB/s", row.workload(), row.engine(), row.gb_per_s());
-    }
     eprintln!("{} figures, {} not measured", report.rows.len(), report.not_measured.len());
     write_report(&args.outputs, &report, || arrowsmith_bench::html(&report))
 }
