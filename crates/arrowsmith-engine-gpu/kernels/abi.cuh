@@ -51,8 +51,14 @@ enum ChainForm : u64 {
     C_SNAPPY = 0,
     // Blocks that the host has found.
     C_ZSTD = 1,
-    C_DELTA = 2,
-    C_STRINGS = 3,
+    C_STRINGS = 2,
+};
+
+// A part of a page that may be in runs.
+enum RunPart : u64 {
+    R_LEVELS = 0,
+    R_REPEATS = 1,
+    R_VALUES = 2,
 };
 
 // How a stored number of a Parquet page is converted to the Arrow type.
@@ -155,9 +161,9 @@ struct PageDesc {
     u64 first;
     // A `PageEncoding`.
     u64 encoding;
-    // Non-null values before the page: computed on the device.
+    // Non-null values before the page: computed on the device if there may be nulls.
     u64 value_first;
-    // Non-null values in the page: computed on the device, except for a dictionary.
+    // Non-null values in the page: likewise.
     u64 value_count;
     // If its values are split among many blocks.
     const struct ChainTask *chain;
@@ -191,7 +197,7 @@ struct ChainTask {
     // Set by the host for compressed bytes, else on the device.
     const u8 *from;
     u64 from_len;
-    // Bytes, or values after the first delta, that it makes.
+    // Bytes, or values, that it makes.
     u64 want;
     // Output of compressed bytes.
     u8 *to;
@@ -203,19 +209,26 @@ struct ChainTask {
     u64 segment;
     u64 segments;
     u64 unit;
-    // Computed on the device: where its first element is, and where the last one ends.
+    // Computed on the device: where its first element is.
     u64 start;
-    u64 end;
     // Values before it, of all pages.
     u64 value_first;
-    // Of deltas: values and miniblocks of a block, and the first value.
+    // Of Zstandard: maximum bytes of a block.
     u64 per_block;
-    u64 minis;
-    u64 first;
     // Whether one block decodes the page after all, because something was unexpected.
     u64 serial;
 };
-static_assert(sizeof(ChainTask) == 144, "ChainTask of src/abi");
+static_assert(sizeof(ChainTask) == 120, "ChainTask of src/abi");
+
+// What the header of a page of deltas says, and where its blocks end.
+struct DeltaPage {
+    // Values and miniblocks of a block.
+    u64 per_block;
+    u64 minis;
+    u64 first;
+    u64 end;
+};
+static_assert(sizeof(DeltaPage) == 32, "DeltaPage of src/abi");
 
 // A block of a Zstandard page that is split.
 struct ZstdBlock {
@@ -438,23 +451,19 @@ struct ChainArgs {
     // The chain of each segment, and of each unit.
     const u32 *owners;
     const u32 *unit_owners;
-    // For each segment: its first element, the output before that, the sum of its deltas.
+    // For each segment: its first element, and the output before that.
     u64 *entries;
     u64 *before;
-    u64 *sums;
     // The first element of each unit.
     u64 *units;
     u64 *words;
     u64 *lens;
     u32 *bad;
 };
-static_assert(sizeof(ChainArgs) == 88, "ChainArgs of src/abi");
+static_assert(sizeof(ChainArgs) == 80, "ChainArgs of src/abi");
 typedef ChainArgs chain_begin_args;
 typedef ChainArgs chain_map_args;
 typedef ChainArgs chain_walk_args;
-typedef ChainArgs delta_sums_args;
-typedef ChainArgs delta_bases_args;
-typedef ChainArgs delta_values_args;
 typedef ChainArgs string_places_args;
 typedef ChainArgs snappy_cuts_args;
 typedef ChainArgs unpack_units_args;
@@ -467,6 +476,43 @@ struct ZstdArgs {
 static_assert(sizeof(ZstdArgs) == 16, "ZstdArgs of src/abi");
 typedef ZstdArgs zstd_parts_args;
 typedef ZstdArgs zstd_join_args;
+
+// Finds the runs of pages, for tiles of their values.
+struct RunArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    u64 part;
+    // Bits of a level.
+    u64 width;
+    // For each tile: where the run with its first value is (lower half), and the values before
+    // that run.
+    u64 *marks;
+    u32 *bad;
+};
+static_assert(sizeof(RunArgs) == 48, "RunArgs of src/abi");
+typedef RunArgs run_index_args;
+
+// Decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
+struct DeltaArgs {
+    const PageDesc *pages;
+    u64 page_count;
+    DeltaPage *deltas;
+    // For each block of deltas: its page (upper half), and where it is in that page.
+    u64 *slots;
+    u64 slot_count;
+    // For each block of deltas: their sum; then the sum of those before.
+    u64 *sums;
+    u64 *words;
+    u64 *lens;
+    // If numbers go directly to their final places: where, and their bytes; else 0.
+    u8 *out;
+    u64 width;
+    u32 *bad;
+};
+static_assert(sizeof(DeltaArgs) == 88, "DeltaArgs of src/abi");
+typedef DeltaArgs delta_index_args;
+typedef DeltaArgs delta_sums_args;
+typedef DeltaArgs delta_values_args;
 
 // Decodes the levels of pages.
 struct LevelArgs {
@@ -482,9 +528,12 @@ struct LevelArgs {
     u64 entries;
     u64 def_max;
     u64 rep_max;
+    // Marks of the tiles of both.
+    const u64 *def_marks;
+    const u64 *rep_marks;
     u32 *bad;
 };
-static_assert(sizeof(LevelArgs) == 80, "LevelArgs of src/abi");
+static_assert(sizeof(LevelArgs) == 96, "LevelArgs of src/abi");
 typedef LevelArgs page_levels_args;
 typedef LevelArgs page_firsts_args;
 
@@ -519,29 +568,40 @@ struct ValueArgs {
     // at first, the length of the prefix shared with the previous value.
     u64 *words;
     u64 *lens;
+    const u8 *dictionary;
     u64 dictionary_count;
+    // If lengths of indexed texts are wanted: those of the dictionary.
+    const u64 *dictionary_lens;
+    // Marks of the tiles of runs.
+    const u64 *marks;
+    // If numbers go directly to their final places: where, their bytes, and whether they are
+    // the indices; else 0.
+    u8 *out;
+    u64 width;
+    u64 keys;
     // Bytes of text that a page of shared prefixes makes; and their destination.
     u64 *totals;
     u8 *text;
-    // Of pages whose lengths many blocks decoded: each length; then the sum of those before.
-    u64 *starts;
-    u64 value_count;
     u32 *bad;
 };
-static_assert(sizeof(ValueArgs) == 80, "ValueArgs of src/abi");
+static_assert(sizeof(ValueArgs) == 112, "ValueArgs of src/abi");
+typedef ValueArgs run_values_args;
 typedef ValueArgs page_values_args;
 typedef ValueArgs page_strings_args;
 typedef ValueArgs page_joins_args;
-typedef ValueArgs length_starts_args;
-typedef ValueArgs length_places_args;
 
 // Writes each value into its final place.
 struct GatherArgs {
     const PageDesc *pages;
     u64 page_count;
-    // Output rows, and the entry of each, if not all entries are rows.
+    const DeltaPage *deltas;
+    // Output rows from the first one on, and the entry of each, if not all entries are rows;
+    // and then the number of rows before each entry.
+    u64 first;
     u64 rows;
     const u64 *entry_of;
+    const u64 *marks;
+    // Whether entries have values, and how many values come before each; none without nulls.
     const u8 *valid;
     const u64 *before;
     const u64 *words;
@@ -561,7 +621,7 @@ struct GatherArgs {
     u64 utf8;
     u32 *bad;
 };
-static_assert(sizeof(GatherArgs) == 160, "GatherArgs of src/abi");
+static_assert(sizeof(GatherArgs) == 184, "GatherArgs of src/abi");
 typedef GatherArgs gather_fixed_args;
 typedef GatherArgs gather_decimals_args;
 typedef GatherArgs gather_lens_args;

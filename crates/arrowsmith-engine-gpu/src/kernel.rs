@@ -20,6 +20,7 @@ const FILES: &[&str] = &[
     include_str!("../kernels/parquet/levels.cu"),
     include_str!("../kernels/parquet/unpack.cuh"),
     include_str!("../kernels/parquet/snappy.cuh"),
+    include_str!("../kernels/parquet/delta.cu"),
     include_str!("../kernels/parquet/chain.cuh"),
     include_str!("../kernels/parquet/chain.cu"),
     include_str!("../kernels/parquet/values.cu"),

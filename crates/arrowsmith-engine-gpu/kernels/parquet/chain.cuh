@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the kernels that split one page among many blocks of threads.
 //
-// A page whose elements each tell where the next one begins (elements of Snappy, blocks of
-// DELTA_BINARY_PACKED, strings after their lengths) is a chain that only a walk from its start
-// finds. So the page is cut into segments; `chain_map` follows the chain from every position of a
+// A page whose elements each tell where the next one begins (elements of Snappy, strings after
+// their lengths) is a chain that only a walk from its start finds. So the page is cut into segments; `chain_map` follows the chain from every position of a
 // segment as if an element began there, and stores where it leaves the segment; `chain_walk` then
 // only needs one step per segment. With the first element of every segment known, all segments are
 // decoded at once.
@@ -36,19 +35,6 @@ struct Link {
     u64 in, out;
 };
 
-// A block of deltas. Its last miniblocks may be missing if it is the last one.
-__device__ inline Link delta_link(const ChainTask &task, const u8 *p, u64 left) {
-    u64 at = 0, least;
-    if (!varint(p, left, &at, &least) || task.minis > left - at) return {0, 0};
-    u64 bits = 0;
-    for (u64 m = 0; m < task.minis; m++) {
-        if (p[at + m] > 64) return {0, 0};
-        bits += p[at + m];
-    }
-    const u64 bytes = at + task.minis + task.per_block / task.minis * bits / 8;
-    return {bytes < left ? bytes : left, task.per_block};
-}
-
 __device__ inline Link string_link(const u8 *p, u64 left) {
     if (left < 4) return {0, 0};
     u64 len = 0;
@@ -59,7 +45,6 @@ __device__ inline Link string_link(const u8 *p, u64 left) {
 __device__ inline Link link_at(const ChainTask &task, u64 at) {
     const u8 *p = task.from + at;
     const u64 left = task.from_len - at;
-    if (task.form == C_DELTA) return delta_link(task, p, left);
     if (task.form == C_STRINGS) return string_link(p, left);
     const SnappyElement element = snappy_element(p, left);
     return {element.in, element.out};
@@ -69,11 +54,8 @@ __device__ inline Link link_at(const ChainTask &task, u64 at) {
 struct Found {
     // Where, from the start of the segment; and the output before each, from that of the first.
     u32 at[SEGMENT / 2 + 1], out[SEGMENT / 2 + 1];
-    // While they are searched: where the chain goes from a position; then scratch of the caller.
-    union {
-        u32 hop[SEGMENT];
-        u64 word[SEGMENT / 2];
-    };
+    // While they are searched: where the chain goes from a position.
+    u32 hop[SEGMENT];
     u8 begins[SEGMENT];
     u32 open;
 };

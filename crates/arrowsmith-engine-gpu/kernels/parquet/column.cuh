@@ -37,29 +37,169 @@ __device__ __forceinline__ u64 unpack(const u8 *p, u64 at, u32 width) {
     return width == 64 ? bits : bits & (((u64)1 << width) - 1);
 }
 
-// Runs and packed groups: `put(k, value)` for each k below `count`, by the threads of a block. All
-// threads read the heads of runs, so that none waits for another.
-template <class Put> __device__ bool hybrid(const u8 *p, u64 len, u32 width, u64 count, Put put) {
-    u64 at = 0, done = 0;
-    while (done < count) {
+// The same for at most 32 bits, by words of 32 bits.
+__device__ __forceinline__ u32 unpack_short(const u8 *p, u64 at, u32 width) {
+    if (width == 0) return 0;
+    const u64 byte = (u64)p + at / 8;
+    const u32 *word = (const u32 *)(byte & ~(u64)3);
+    const u32 shift = (u32)(byte % 4 * 8 + at % 8);
+    const u32 bits = (u32)(((u64)word[1] << 32 | word[0]) >> shift);
+    return width == 32 ? bits : bits & ((1u << width) - 1);
+}
+
+// Up to ten bytes of a varint, of which `low` has the first eight and `high` the others: its value,
+// and how many bytes it has; 0 if it is too long.
+__device__ __forceinline__ u32 wide_varint(u64 low, u32 high, u64 *value) {
+    const u64 ends = ~low & 0x8080808080808080ull;
+    u32 bytes = 8;
+    u64 x = low;
+    if (ends) {
+        // Everything from the first end on, but its own seven bits, goes.
+        x &= ends ^ (ends - 1);
+        bytes = ((u32)__ffsll((i64)ends)) / 8;
+    }
+    x &= 0x7F7F7F7F7F7F7F7Full;
+    x = (x & 0x7F007F007F007F00ull) >> 1 | (x & 0x007F007F007F007Full);
+    x = (x & 0x3FFF00003FFF0000ull) >> 2 | (x & 0x00003FFF00003FFFull);
+    x = (x & 0x0FFFFFFF00000000ull) >> 4 | (x & 0x000000000FFFFFFFull);
+    if (!ends) {
+        x |= (u64)(high & 127) << 56;
+        bytes = 9;
+        if (high & 128) {
+            if ((high >> 8 & 255) > 1) return 0;
+            x |= (u64)(high >> 8 & 1) << 63;
+            bytes = 10;
+        }
+    }
+    *value = x;
+    return bytes;
+}
+
+// Sixteen bytes at once.
+struct alignas(16) Sixteen {
+    u64 low, high;
+};
+
+// Bytes of a page that one thread walks through, from head to head, while all threads bring the
+// next ones: tiles of two `Sixteen` per thread, of which the ring has four.
+#define RING_TILE (BLOCK * 32)
+#define RING_BYTES (4 * RING_TILE)
+// A head is shorter than a tile of the smallest blocks.
+#define HEAD_MOST 1024
+struct Ring {
+    Sixteen bytes[RING_BYTES / 16];
+    u32 done[2];
+
+    // Eight bytes from a position on.
+    __device__ __forceinline__ u64 at(u64 position) const {
+        const u64 *words = (const u64 *)bytes;
+        const u32 word = (u32)(position / 8), shift = (u32)(position % 8 * 8);
+        const u64 low = words[word % (RING_BYTES / 8)] >> shift;
+        return shift ? low | words[(word + 1) % (RING_BYTES / 8)] << (64 - shift) : low;
+    }
+};
+
+// Calls `walk(limit)` of the first thread, tile after tile, until it returns true: it walks on
+// through what begins before `limit`, and may read `HEAD_MOST` bytes from there on. Positions are
+// those from `p` rounded down to a multiple of 16, and bytes after the page are undefined. Every
+// thread of the block must call it.
+template <class Walk> __device__ __forceinline__ void walk_page(Ring &ring, const u8 *p, u64 len, Walk walk) {
+    const u32 lead = (u32)((u64)p % 16);
+    const Sixteen *from = (const Sixteen *)(p - lead);
+    const u64 chunks = (lead + len + 15) / 16, tiles = (lead + len) / RING_TILE + 1;
+    const u32 a = threadIdx.x, b = BLOCK + threadIdx.x;
+    Sixteen one = {0, 0}, two = {0, 0};
+    u64 next = 0;
+    auto load = [&](u64 tile) {
+        next = tile * (RING_TILE / 16);
+        if (next + a < chunks) one = from[next + a];
+        if (next + b < chunks) two = from[next + b];
+    };
+    auto store = [&] {
+        ring.bytes[(next + a) % (RING_BYTES / 16)] = one;
+        ring.bytes[(next + b) % (RING_BYTES / 16)] = two;
+    };
+    load(0);
+    store();
+    load(1);
+    for (u64 tile = 0; tile < tiles; tile++) {
+        // No tile that is walked through: those are this one and the next one.
+        store();
+        load(tile + 2);
+        __syncthreads();
+        if (tile > 0 && ring.done[(tile - 1) % 2]) break;
+        if (threadIdx.x == 0) ring.done[tile % 2] = walk((tile + 1) * RING_TILE);
+    }
+    __syncthreads();
+}
+
+// Runs and packed groups. Their values are decoded tile by tile: `run_index` notes for each tile
+// where the run is that has its first value, and how many values come before that run.
+#define RUN_TILE (BLOCK * 16)
+// Instead of that: there is none, or the runs are malformed.
+#define NO_RUN (~(u64)0)
+
+struct Runs {
+    const u8 *p;
+    u64 len, count;
+    u32 width;
+};
+
+// A part of a page that is in runs; no values if it is not.
+__device__ inline Runs runs_of(const PageDesc &page, u64 part, u64 width) {
+    if (part == R_LEVELS && page.levels) return {page.levels, page.levels_len, page.count, (u32)width};
+    if (part == R_REPEATS && page.reps) return {page.reps, page.reps_len, page.count, (u32)width};
+    if (part != R_VALUES) return {0, 0, 0, 0};
+    // Invalid ones become runs without bytes.
+    if (page.encoding == E_DICTIONARY) {
+        const bool good = page.values_len > 0 && page.values[0] <= 32;
+        return {page.values + 1, good ? page.values_len - 1 : 0, page.value_count, good ? page.values[0] : 1u};
+    }
+    if (page.encoding == E_RUNS)
+        return {page.values + 4, page.values_len < 4 ? 0 : page.values_len - 4, page.value_count, 1};
+    return {0, 0, 0, 0};
+}
+
+// The first tile of a page, with room for all.
+__device__ __forceinline__ u64 tile_of(const PageDesc &page, u64 number) { return page.first / RUN_TILE + number; }
+
+// The page that a tile belongs to.
+__device__ inline u64 page_of_tile(const PageDesc *pages, u64 count, u64 tile) {
+    u64 low = 0, high = count;
+    while (high - low > 1) {
+        const u64 middle = (low + high) / 2;
+        if (tile_of(pages[middle], middle) <= tile) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Values of runs from `from` to `to`, by the threads of a block: `put(k, value)`. `mark` is that of
+// the tile, which has them all. All threads read the heads of runs, so that none waits for another.
+template <class Put> __device__ bool hybrid(const Runs &runs, u64 mark, u64 from, u64 to, Put put) {
+    const u8 *p = runs.p;
+    const u32 width = runs.width;
+    u64 at = mark & 0xFFFFFFFFu, done = mark >> 32;
+    while (done < to) {
         u64 head;
-        if (!varint(p, len, &at, &head)) return false;
+        if (!varint(p, runs.len, &at, &head)) return false;
         u64 run = head >> 1;
-        if (run > len * 8 && head & 1) return false;
         if (head & 1) {
+            if (run > runs.len * 8 || run * width > runs.len - at) return false;
             const u64 bytes = run * width;
             run *= 8;
-            if (bytes > len - at) return false;
-            if (run > count - done) run = count - done;
-            for (u64 k = threadIdx.x; k < run; k += BLOCK) put(done + k, unpack(p + at, k * width, width));
+            if (run > to - done) run = to - done;
+            const u64 first = done < from ? from - done : 0;
+            for (u64 k = first + threadIdx.x; k < run; k += BLOCK) put(done + k, unpack_short(p + at, k * width, width));
             at += bytes;
         } else {
             const u64 bytes = (width + 7) / 8;
-            if (bytes > len - at) return false;
-            if (run > count - done) run = count - done;
-            const u64 value = unpack(p + at, 0, (u32)bytes * 8);
-            if (width < 64 && value >> width) return false;
-            for (u64 k = threadIdx.x; k < run; k += BLOCK) put(done + k, value);
+            if (bytes > runs.len - at) return false;
+            if (run > to - done) run = to - done;
+            const u64 value = unpack_short(p + at, 0, (u32)bytes * 8);
+            if (value >> width) return false;
+            const u64 first = done < from ? from - done : 0;
+            for (u64 k = first + threadIdx.x; k < run; k += BLOCK) put(done + k, value);
             at += bytes;
         }
         done += run;
@@ -120,15 +260,15 @@ __device__ inline bool delta(const u8 *p, u64 len, u64 count, u64 *out, u64 *end
     return true;
 }
 
-// The page that contains an entry.
-__device__ __forceinline__ const PageDesc &page_of(const PageDesc *pages, u64 count, u64 entry) {
+// The number of the page that contains an entry.
+__device__ __forceinline__ u64 page_of(const PageDesc *pages, u64 count, u64 entry) {
     u64 low = 0, high = count;
     while (high - low > 1) {
         const u64 middle = (low + high) / 2;
         if (pages[middle].first <= entry) low = middle;
         else high = middle;
     }
-    return pages[low];
+    return low;
 }
 
 #endif

@@ -2,7 +2,7 @@
 //! The kernels and their arguments. A kernel is launched with the structure that is declared here,
 //! and its definition in C++, `KERNEL(name)`, takes the same one.
 
-use super::{Arguments, Framed, Kernel, Kind, Turn, Word};
+use super::{Arguments, Framed, Kernel, Kind, RunPart, Turn, Word};
 use crate::device::Ptr;
 
 /// Defines arguments, and the kernels that take them: for each field its name, its type here, and
@@ -229,7 +229,6 @@ kernels! {
     /// Splits pages among many blocks: the chains of their elements, and what is decoded by them.
     struct ChainArgs for
         CHAIN_BEGIN = "chain_begin", CHAIN_MAP = "chain_map", CHAIN_WALK = "chain_walk",
-        DELTA_SUMS = "delta_sums", DELTA_BASES = "delta_bases", DELTA_VALUES = "delta_values",
         STRING_PLACES = "string_places", SNAPPY_CUTS = "snappy_cuts", UNPACK_UNITS = "unpack_units"
     {
         tasks: Ptr => "ChainTask *",
@@ -237,10 +236,9 @@ kernels! {
         /// The chain of each segment, and of each unit.
         owners: Ptr => "const u32 *",
         unit_owners: Ptr => "const u32 *",
-        /// For each segment: its first element, the output before that, the sum of its deltas.
+        /// For each segment: its first element, and the output before that.
         entries: Ptr => "u64 *",
         before: Ptr => "u64 *",
-        sums: Ptr => "u64 *",
         /// The first element of each unit.
         units: Ptr => "u64 *",
         words: Ptr => "u64 *",
@@ -252,6 +250,39 @@ kernels! {
     struct ZstdArgs for ZSTD_PARTS = "zstd_parts", ZSTD_JOIN = "zstd_join" {
         chains: Ptr => "ChainTask *",
         blocks: Ptr => "ZstdBlock *",
+    }
+
+    /// Finds the runs of pages, for tiles of their values.
+    struct RunArgs for RUN_INDEX = "run_index" {
+        pages: Ptr => "const PageDesc *",
+        page_count: u64 => "u64 ",
+        part: RunPart => "u64 ",
+        /// Bits of a level.
+        width: u64 => "u64 ",
+        /// For each tile: where the run with its first value is (lower half), and the values before
+        /// that run.
+        marks: Ptr => "u64 *",
+        bad: Ptr => "u32 *",
+    }
+
+    /// Decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
+    struct DeltaArgs for
+        DELTA_INDEX = "delta_index", DELTA_SUMS = "delta_sums", DELTA_VALUES = "delta_values"
+    {
+        pages: Ptr => "const PageDesc *",
+        page_count: u64 => "u64 ",
+        deltas: Ptr => "DeltaPage *",
+        /// For each block of deltas: its page (upper half), and where it is in that page.
+        slots: Ptr => "u64 *",
+        slot_count: u64 => "u64 ",
+        /// For each block of deltas: their sum; then the sum of those before.
+        sums: Ptr => "u64 *",
+        words: Ptr => "u64 *",
+        lens: Ptr => "u64 *",
+        /// If numbers go directly to their final places: where, and their bytes; else 0.
+        out: Ptr => "u8 *",
+        width: u64 => "u64 ",
+        bad: Ptr => "u32 *",
     }
 
     /// Decodes the levels of pages.
@@ -268,6 +299,9 @@ kernels! {
         entries: u64 => "u64 ",
         def_max: u64 => "u64 ",
         rep_max: u64 => "u64 ",
+        /// Marks of the tiles of both.
+        def_marks: Ptr => "const u64 *",
+        rep_marks: Ptr => "const u64 *",
         bad: Ptr => "u32 *",
     }
 
@@ -293,8 +327,8 @@ kernels! {
 
     /// Decodes the values of pages.
     struct ValueArgs for
-        PAGE_VALUES = "page_values", PAGE_STRINGS = "page_strings", PAGE_JOINS = "page_joins",
-        LENGTH_STARTS = "length_starts", LENGTH_PLACES = "length_places"
+        RUN_VALUES = "run_values", PAGE_VALUES = "page_values", PAGE_STRINGS = "page_strings",
+        PAGE_JOINS = "page_joins"
     {
         pages: Ptr => "const PageDesc *",
         page_count: u64 => "u64 ",
@@ -302,13 +336,20 @@ kernels! {
         /// at first, the length of the prefix shared with the previous value.
         words: Ptr => "u64 *",
         lens: Ptr => "u64 *",
+        dictionary: Ptr => "const u8 *",
         dictionary_count: u64 => "u64 ",
+        /// If lengths of indexed texts are wanted: those of the dictionary.
+        dictionary_lens: Ptr => "const u64 *",
+        /// Marks of the tiles of runs.
+        marks: Ptr => "const u64 *",
+        /// If numbers go directly to their final places: where, their bytes, and whether they are
+        /// the indices; else 0.
+        out: Ptr => "u8 *",
+        width: u64 => "u64 ",
+        keys: bool => "u64 ",
         /// Bytes of text that a page of shared prefixes makes; and their destination.
         totals: Ptr => "u64 *",
         text: Ptr => "u8 *",
-        /// Of pages whose lengths many blocks decoded: each length; then the sum of those before.
-        starts: Ptr => "u64 *",
-        value_count: u64 => "u64 ",
         bad: Ptr => "u32 *",
     }
 
@@ -319,9 +360,14 @@ kernels! {
     {
         pages: Ptr => "const PageDesc *",
         page_count: u64 => "u64 ",
-        /// Output rows, and the entry of each, if not all entries are rows.
+        deltas: Ptr => "const DeltaPage *",
+        /// Output rows from the first one on, and the entry of each, if not all entries are rows;
+        /// and then the number of rows before each entry.
+        first: u64 => "u64 ",
         rows: u64 => "u64 ",
         entry_of: Ptr => "const u64 *",
+        marks: Ptr => "const u64 *",
+        /// Whether entries have values, and how many values come before each; none without nulls.
         valid: Ptr => "const u8 *",
         before: Ptr => "const u64 *",
         words: Ptr => "const u64 *",

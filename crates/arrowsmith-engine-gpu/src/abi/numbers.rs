@@ -106,8 +106,14 @@ numbers! {
         Snappy,
         /// Blocks that the host has found.
         Zstd,
-        Delta,
         Strings,
+    }
+
+    /// A part of a page that may be in runs.
+    enum RunPart: u64, "R_" {
+        Levels,
+        Repeats,
+        Values,
     }
 
     /// How a stored number of a Parquet page is converted to the Arrow type.

@@ -130,9 +130,9 @@ shared! {
         first: u64 => "u64 ",
         /// A `PageEncoding`.
         encoding: u64 => "u64 ",
-        /// Non-null values before the page: computed on the device.
+        /// Non-null values before the page: computed on the device if there may be nulls.
         value_first: u64 => "u64 ",
-        /// Non-null values in the page: computed on the device, except for a dictionary.
+        /// Non-null values in the page: likewise.
         value_count: u64 => "u64 ",
         /// If its values are split among many blocks.
         chain: u64 => "const struct ChainTask *",
@@ -164,7 +164,7 @@ shared! {
         /// Set by the host for compressed bytes, else on the device.
         from: u64 => "const u8 *",
         from_len: u64 => "u64 ",
-        /// Bytes, or values after the first delta, that it makes.
+        /// Bytes, or values, that it makes.
         want: u64 => "u64 ",
         /// Output of compressed bytes.
         to: u64 => "u8 *",
@@ -176,17 +176,23 @@ shared! {
         segment: u64 => "u64 ",
         segments: u64 => "u64 ",
         unit: u64 => "u64 ",
-        /// Computed on the device: where its first element is, and where the last one ends.
+        /// Computed on the device: where its first element is.
         start: u64 => "u64 ",
-        end: u64 => "u64 ",
         /// Values before it, of all pages.
         value_first: u64 => "u64 ",
-        /// Of deltas: values and miniblocks of a block, and the first value.
+        /// Of Zstandard: maximum bytes of a block.
+        per_block: u64 => "u64 ",
+        /// Whether one block decodes the page after all, because something was unexpected.
+        serial: u64 => "u64 ",
+    }
+
+    /// What the header of a page of deltas says, and where its blocks end.
+    struct DeltaPage {
+        /// Values and miniblocks of a block.
         per_block: u64 => "u64 ",
         minis: u64 => "u64 ",
         first: u64 => "u64 ",
-        /// Whether one block decodes the page after all, because something was unexpected.
-        serial: u64 => "u64 ",
+        end: u64 => "u64 ",
     }
 
     /// A block of a Zstandard page that is split.

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use arrowsmith_core::Result;
 use arrowsmith_parquet::{Column, Encoding, File, Pages, nest::Nest};
 
+use super::chunk::{DELTA_BLOCK, RUN_EACH};
 use super::shape;
 use super::split::{EACH, UNIT};
 use crate::GpuOptions;
@@ -59,11 +60,12 @@ impl Work {
     }
 }
 
-/// A page, by its header: its bytes before and after decompression, and its encoding.
+/// A page, by its header: its bytes before and after decompression, its values, and its encoding.
 #[derive(Debug, Clone, Copy)]
 struct Header {
     packed: u64,
     bytes: u64,
+    count: u64,
     encoding: Encoding,
 }
 
@@ -72,11 +74,6 @@ fn work(pages: &[Header], codec: Option<super::Codec>, text: bool, options: &Gpu
     let mut work = Work::default();
     let few = (pages.len() as u64) < options.split_pages_max;
     let is_split = |bytes: u64| few && bytes > options.split_bytes_min;
-    let deltas = |page: &Header| {
-        use Encoding as E;
-        matches!(page.encoding, E::DeltaBinaryPacked | E::DeltaLengthByteArray)
-    };
-    let any_deltas = pages.iter().any(deltas);
     for page in pages {
         work.pages += 1;
         work.bytes += page.bytes;
@@ -91,16 +88,24 @@ fn work(pages: &[Header], codec: Option<super::Codec>, text: bool, options: &Gpu
             Some(super::Codec::Zstd) => work.add("unpack_zstd", 1),
             None => {}
         }
-        let segments = page.bytes.div_ceil(BLOCK * EACH);
-        if is_split(page.bytes) && deltas(page) {
-            work.add("delta_values", segments);
-        } else if is_split(page.bytes) && text && !any_deltas && page.encoding == Encoding::Plain {
-            work.add("string_places", segments);
-        } else if text && page.encoding == Encoding::Plain {
+        use Encoding as E;
+        match page.encoding {
+            E::DeltaBinaryPacked | E::DeltaLengthByteArray => {
+                work.add("delta_index", 1);
+                // A warp for each block of deltas.
+                work.add("delta_values", page.count.div_ceil(DELTA_BLOCK * (BLOCK / WARP)));
+            }
+            E::Dictionary | E::Rle => {
+                work.add("run_index", 1);
+                work.add("run_values", page.count.div_ceil(BLOCK * RUN_EACH));
+            }
+            E::DeltaByteArray => work.add("page_values", 1),
+            E::Plain if text && is_split(page.bytes) => {
+                work.add("string_places", page.bytes.div_ceil(BLOCK * EACH));
+            }
             // A thread per page.
-            work.add("page_strings", 1);
-        } else {
-            work.add("page_values", 1);
+            E::Plain if text => work.add("page_strings", 1),
+            _ => work.add("gather_fixed", page.count.div_ceil(BLOCK)),
         }
     }
     work
@@ -140,6 +145,7 @@ pub(crate) fn describe(file: &File, column: &Column, options: &GpuOptions) -> Re
                 headers.push(Header {
                     packed: info.compressed_bytes as u64,
                     bytes: info.uncompressed_bytes as u64,
+                    count: info.count as u64,
                     encoding: info.encoding,
                 });
             }
@@ -168,16 +174,17 @@ mod tests {
 
     #[test]
     fn few_pages_have_many_blocks() {
-        let page =
-            Header { packed: 300 << 10, bytes: 1 << 20, encoding: Encoding::DeltaBinaryPacked };
+        let encoding = Encoding::DeltaBinaryPacked;
+        let page = Header { packed: 300 << 10, bytes: 1 << 20, count: 1 << 20, encoding };
         let options = GpuOptions::default();
         let few = work(&[page], Some(super::super::Codec::Snappy), false, &options);
-        assert_eq!(few.blocks, [("unpack_units", 16), ("delta_values", 256)]);
+        assert_eq!(few.blocks, [("unpack_units", 16), ("delta_index", 1), ("delta_values", 1024)]);
         assert!(
             text(&few).starts_with("1 page of 1024 KiB: unpack_units 16 of "),
             "{}",
             text(&few)
         );
+        let page = Header { encoding: Encoding::DeltaByteArray, ..page };
         let many = work(&[page; 2000], None, false, &options);
         assert_eq!(many.blocks, [("page_values", 2000)]);
         assert!(text(&many).contains("page_values 2000 of 528 blocks (100 %)"), "{}", text(&many));

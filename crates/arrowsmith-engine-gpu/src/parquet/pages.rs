@@ -13,8 +13,11 @@ use parquet::basic::Compression;
 use super::shape::Shape;
 use crate::abi::{Cut, Kernel, PageEncoding, UNPACK_SNAPPY, UNPACK_ZSTD, UnpackArgs};
 
-/// Readable bytes after every page.
+/// Readable bytes after every page, and what every page begins at a multiple of.
 const SPARE: usize = 16;
+
+/// Runs of levels that are looked at to find out that a page has no nulls.
+const RUNS_MAX: usize = 16;
 
 /// Maximum bytes of literals of a Zstandard block.
 const ASIDE_BYTES_MAX: usize = 128 << 10;
@@ -129,9 +132,48 @@ pub(super) struct HostPage {
     pub rep: Option<Range<usize>>,
     pub count: usize,
     pub encoding: PageEncoding,
+    /// Whether it is known that every entry has a value.
+    pub full: bool,
+}
+
+/// Where the next page begins after this many bytes.
+fn after(bytes: usize) -> usize {
+    (bytes + SPARE).next_multiple_of(SPARE)
+}
+
+/// Whether runs of definition levels say, without a closer look, that every entry has a value.
+fn is_full(levels: &[u8], most: u64, count: usize) -> bool {
+    let (mut at, mut done) = (0, 0);
+    for _ in 0..RUNS_MAX {
+        if done >= count as u64 {
+            return true;
+        }
+        let mut head = 0_u64;
+        for shift in (0..).step_by(7) {
+            let Some(byte) = levels.get(at).filter(|_| shift < 63) else { return false };
+            at += 1;
+            head |= u64::from(byte & 127) << shift;
+            if *byte < 128 {
+                break;
+            }
+        }
+        // Levels of a column have one byte; packed ones are for the device.
+        if head & 1 == 1 || levels.get(at).is_none_or(|level| u64::from(*level) != most) {
+            return false;
+        }
+        at += 1;
+        done = (head >> 1).saturating_add(done);
+    }
+    done >= count as u64
 }
 
 impl Host {
+    /// Whether every entry is a row with a value, so that levels do not matter.
+    pub fn is_dense(&self, shape: &Shape) -> bool {
+        let flat = shape.rep_max == 0 && shape.slots == (0, 0) && shape.ancestors.is_empty();
+        flat && self.pages.iter().all(|page| page.full)
+    }
+
     /// Reads the pages that have these rows; all pages of a column of lists.
     ///
     /// # Errors
@@ -199,7 +241,7 @@ impl Host {
         let (Place::Sent(values), count) = self.dictionary.clone()? else { return None };
         let place = Place::Sent(0..values.len());
         let encoding = PageEncoding::Plain;
-        let page = HostPage { values: place, def: None, rep: None, count, encoding };
+        let page = HostPage { values: place, def: None, rep: None, count, encoding, full: true };
         let mut host = Self { pages: vec![page], entries: count, ..Self::default() };
         host.put(self.bytes.get(values)?);
         Some(host)
@@ -209,7 +251,7 @@ impl Host {
         let from = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         let range = from..self.bytes.len();
-        self.bytes.resize(self.bytes.len() + SPARE, 0);
+        self.bytes.resize(after(self.bytes.len()), 0);
         range
     }
 
@@ -244,10 +286,11 @@ impl Host {
         {
             return false;
         }
+        let full = shape.def_max == 0 || is_full(page.def.bytes, shape.def_max, page.count);
         let [def, rep] = wanted.map(|(max, levels)| (max > 0).then(|| self.put(levels.bytes)));
         let values = Place::Sent(self.put(page.values));
         self.entries += page.count;
-        self.pages.push(HostPage { values, def, rep, count: page.count, encoding });
+        self.pages.push(HostPage { values, def, rep, count: page.count, encoding, full });
         true
     }
 
@@ -266,6 +309,7 @@ impl Host {
             rep: None,
             count: page.count,
             encoding,
+            full: !has_def,
         };
         let mut cuts = 0;
         if let Some((rep, def)) = page.v1_levels {
@@ -276,6 +320,7 @@ impl Host {
             let cut = |has: bool, cut: Cut| if has { cut as u64 } else { 0 };
             cuts = cut(has_rep, Cut::Reps) | cut(has_def, Cut::Levels);
         } else {
+            host_page.full = !has_def || is_full(page.def, shape.def_max, page.count);
             host_page.def = has_def.then(|| self.put(page.def));
             host_page.rep = has_rep.then(|| self.put(page.rep));
         }
@@ -295,7 +340,7 @@ impl Host {
         number: Option<usize>,
     ) {
         let to = self.unpacked_bytes..self.unpacked_bytes + len;
-        self.unpacked_bytes = to.end + SPARE;
+        self.unpacked_bytes = after(to.end);
         // The stored bytes of an empty page do not matter.
         let from = if to.is_empty() { 0..0 } else { self.put(packed) };
         let aside = self.aside_bytes;

@@ -130,7 +130,6 @@ impl Chains {
             unit_owners: run.put(&numbers(&self.unit_owners))?,
             entries,
             before: run.take(segments * 8)?,
-            sums: run.take(segments * 8)?,
             units: run.take(self.unit_owners.len() * 8)?,
             words,
             lens,
@@ -153,14 +152,9 @@ pub(super) struct Walked {
 }
 
 impl Walked {
-    /// Decodes deltas, and finds strings.
-    pub fn values(&self, run: &mut Run<'_>, is_delta: bool) -> Result<(), Refused> {
-        if !is_delta {
-            return run.launch(STRING_PLACES, self.segments, &self.args);
-        }
-        run.launch(DELTA_SUMS, self.segments, &self.args)?;
-        run.launch(DELTA_BASES, self.args.task_count, &self.args)?;
-        run.launch(DELTA_VALUES, self.segments, &self.args)
+    /// Finds strings.
+    pub fn strings(&self, run: &mut Run<'_>) -> Result<(), Refused> {
+        run.launch(STRING_PLACES, self.segments, &self.args)
     }
 
     /// Decompresses units.

@@ -58,11 +58,15 @@ pub(super) fn dictionary(
             page_count: 1,
             words: dictionary.words,
             lens: dictionary.lens,
+            dictionary: Ptr(0),
             dictionary_count: 0,
+            dictionary_lens: Ptr(0),
+            marks: Ptr(0),
+            out: Ptr(0),
+            width: 0,
+            keys: false,
             totals: Ptr(0),
             text: Ptr(0),
-            starts: Ptr(0),
-            value_count: 0,
             bad,
         };
         run.launch(PAGE_STRINGS, 1, &args)?;

@@ -7,6 +7,7 @@ mod gather;
 mod run;
 mod slots;
 mod unpack;
+mod values;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,17 +21,17 @@ use arrow_schema::DataType;
 
 use self::dictionary::dictionary;
 use self::gather::{Parts, Rows, gather};
-use self::run::number;
 pub(super) use self::run::{Halt, Run};
 use self::slots::Levels;
 pub(super) use self::unpack::unpacked;
 use self::unpack::{Areas, unpack};
+pub(super) use self::values::{DELTA_BLOCK, RUN_EACH};
+use self::values::{Direct, chains};
 use super::pages::Host;
 use super::shape::Shape;
-use super::split::{Chains, Rule};
 use crate::GpuOptions;
 use crate::abi::*;
-use crate::device::memory::{Arena, Refused};
+use crate::device::memory::Arena;
 use crate::device::resident::{Part, Tree};
 use crate::device::{Ptr, Stream};
 
@@ -121,8 +122,9 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let bad = run.zeros(4)?;
     // Where the pages are described, since those that are split are named by their chains.
     let at = run.take(host.pages.len() * PageDesc::BYTES)?;
-    let mut chains = chains(run, shape, host, at);
-    let chains_at = chains.all.place(run)?;
+    let (chains, chain_of) = chains(run, shape, host, at);
+    let chains_at = chains.place(run)?;
+    let is_dense = host.is_dense(shape);
     let mut pages = Vec::with_capacity(host.pages.len());
     let mut first = 0;
     for (number, page) in host.pages.iter().enumerate() {
@@ -139,137 +141,39 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
             count: page.count as u64,
             first,
             encoding: page.encoding as u64,
-            chain: chains.of_page[number]
+            // Else they are found on the device.
+            value_first: if is_dense { first } else { 0 },
+            value_count: if is_dense { page.count as u64 } else { 0 },
+            chain: chain_of[number]
                 .map_or(0, |chain| chains_at.offset((chain * ChainTask::BYTES) as u64).0),
-            ..PageDesc::default()
         });
         first += page.count as u64;
     }
     run.copy_in(at, &bytes_of(&pages))?;
-    let pages = at;
     let page_count = host.pages.len() as u64;
-    unpack(run, host, areas, pages, bad)?;
-    let entries = host.entries;
-    let levels = Levels {
-        def: run.take(entries)?,
-        rep: if shape.rep_max > 0 { run.take(entries)? } else { Ptr(0) },
-        entries,
-    };
-    let valid = run.take(entries)?;
-    let before = run.take((entries + 1) * 8)?;
-    let args = LevelArgs {
-        pages,
-        page_count,
-        def: levels.def,
-        rep: levels.rep,
-        valid,
-        before,
-        entries: entries as u64,
-        def_max: shape.def_max,
-        rep_max: shape.rep_max,
-        bad,
-    };
-    run.launch(PAGE_LEVELS, page_count, &args)?;
-    run.scan(before, entries)?;
-    run.launch(PAGE_FIRSTS, run.stream.blocks(page_count), &args)?;
-    let total = run.fetch(&[(before.offset(entries as u64 * 8), 8), (bad, 4)])?;
-    let values = usize::try_from(number(&total[0], 0)).unwrap_or(usize::MAX);
-    if values > entries || total[1].iter().any(|byte| *byte != 0) {
-        return Err(Halt::Unsure);
-    }
+    unpack(run, host, areas, at, bad)?;
+    let pages = values::Pages { at, count: page_count, bad };
+    let entries = run.entries(shape, host, pages)?;
+    let levels = entries.levels;
     // Output rows: all entries, or those at which a value of the leaf begins.
-    let mut rows = Rows { count: entries, entry_of: Ptr(0), valid };
+    let mut rows =
+        Rows { count: host.entries, entry_of: Ptr(0), marks: Ptr(0), valid: entries.valid };
     if shape.slots != (0, 0) {
         let slots = run.slots(levels, shape.slots)?;
-        rows.count = slots.count;
+        (rows.count, rows.marks) = (slots.count, slots.marks);
         rows.entry_of = run.take(slots.count * 8)?;
         rows.valid = run.take(slots.count)?;
         let mut args = Run::slot_args(levels, shape.slots, shape.def_max, slots.marks);
         (args.valid, args.entry_of) = (rows.valid, rows.entry_of);
-        run.launch(WRITE_SLOTS, run.stream.blocks(entries as u64), &args)?;
+        run.launch(WRITE_SLOTS, run.blocks(host.entries as u64), &args)?;
     }
-    let is_text = shape.form.is_text();
-    let words = run.take(values * 8)?;
-    let lens = run.take(if is_text { values * 8 } else { 0 })?;
-    let totals = run.zeros(host.pages.len() * 8)?;
     let dictionary = dictionary(run, shape, host, areas, bad)?;
-    let mut args = ValueArgs {
-        pages,
-        page_count,
-        words,
-        lens,
-        dictionary_count: dictionary.count as u64,
-        totals,
-        text: Ptr(0),
-        starts: Ptr(0),
-        value_count: values as u64,
-        bad,
-    };
-    if !chains.all.is_empty() && values > 0 {
-        let all = std::mem::take(&mut chains.all);
-        all.walk(run, chains_at, (words, lens), bad)?.values(run, chains.is_delta)?;
-        if chains.is_delta && is_text {
-            args.starts = run.take((values + 1) * 8)?;
-            let blocks = run.blocks(values as u64);
-            run.launch(LENGTH_STARTS, blocks, &args)?;
-            run.scan(args.starts, values)?;
-            run.launch(LENGTH_PLACES, blocks, &args)?;
-        }
-    }
-    run.launch(PAGE_VALUES, page_count, &args)?;
-    if is_text {
-        run.launch(PAGE_STRINGS, run.stream.blocks(page_count), &args)?;
-        if host.pages.iter().any(|page| page.encoding == PageEncoding::DeltaStrings) {
-            let parts = [(totals, host.pages.len() * 8), (bad, 4)];
-            let fetched = run.fetch(&parts)?;
-            if fetched[1].iter().any(|byte| *byte != 0) {
-                return Err(Halt::Unsure);
-            }
-            let mut starts = Vec::with_capacity(host.pages.len() * 8);
-            let mut sum = 0_u64;
-            for page in 0..host.pages.len() {
-                starts.extend(sum.to_le_bytes());
-                sum = sum.saturating_add(number(&fetched[0], page));
-            }
-            args.text = run.take(usize::try_from(sum).unwrap_or(usize::MAX))?;
-            run.stream.copy_in(totals, &starts).map_err(Refused::Device)?;
-            run.launch(PAGE_JOINS, page_count, &args)?;
-        }
-    }
-    let parts = Parts { pages, valid, before, words, lens, dictionary, bad };
+    let direct = Direct::of(run, shape, host)?;
+    let chains = (chains, chains_at);
+    let values = run.values((shape, host), pages, entries.values, dictionary, direct, chains)?;
+    let parts = Parts { pages: at, entries, values, dictionary, direct, bad };
     let parts = gather(run, shape, host, &parts, &rows)?;
     Ok(Made { levels, rows: rows.count, parts })
-}
-
-/// The chains of the pages that are split.
-struct PageChains {
-    all: Chains,
-    /// The number of each page's.
-    of_page: Vec<Option<usize>>,
-    is_delta: bool,
-}
-
-/// Which pages are split: large ones of deltas, or of strings one after another.
-fn chains(run: &Run<'_>, shape: &Shape, host: &Host, pages: Ptr) -> PageChains {
-    let is_delta = host
-        .pages
-        .iter()
-        .any(|page| matches!(page.encoding, PageEncoding::Delta | PageEncoding::DeltaLength));
-    let rule = Rule::new(run.options, host.pages.len());
-    let mut all = Chains::default();
-    let of_page = host.pages.iter().enumerate().map(|(number, page)| {
-        let form = match page.encoding {
-            PageEncoding::Delta | PageEncoding::DeltaLength => ChainForm::Delta,
-            // Kernels of one launch have one form.
-            PageEncoding::Plain if shape.form.is_text() && !is_delta => ChainForm::Strings,
-            _ => return None,
-        };
-        let chain = all.add(rule, run.segment(), form, page.values.len() as u64)?;
-        all.get(chain)?.page = pages.offset((number * PageDesc::BYTES) as u64).0;
-        Some(chain)
-    });
-    let of_page = of_page.collect();
-    PageChains { all, of_page, is_delta }
 }
 
 /// The array on the host.

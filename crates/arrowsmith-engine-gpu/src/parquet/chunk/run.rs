@@ -49,6 +49,11 @@ impl<'r> Run<'r> {
         self.stream.block_threads() * EACH
     }
 
+    /// Threads of a block.
+    pub(super) fn block_threads(&self) -> u64 {
+        self.stream.block_threads()
+    }
+
     /// The number of blocks that cover this many threads.
     pub fn blocks(&self, threads: u64) -> u64 {
         self.stream.blocks(threads)
