@@ -66,7 +66,10 @@ __device__ __forceinline__ u32 wide_varint(u64 low, u32 high, u64 *value) {
         x |= (u64)(high & 127) << 56;
         bytes = 9;
         if (high & 128) {
-            if ((high >> 8 & 255) > 1) return 0;
+            if ((high >> 8 & 255) > 1) {
+                *value = 0;
+                return 0;
+            }
             x |= (u64)(high >> 8 & 1) << 63;
             bytes = 10;
         }

@@ -15,6 +15,7 @@ mod columns;
 mod common;
 mod compile;
 mod contract;
+mod deltas;
 mod driver;
 mod predict;
 mod resident;
