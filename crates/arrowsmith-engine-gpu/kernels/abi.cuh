@@ -220,15 +220,23 @@ struct ChainTask {
 };
 static_assert(sizeof(ChainTask) == 120, "ChainTask of src/abi");
 
-// What the header of a page of deltas says, and where its blocks end.
+// A page of deltas: what its header says, and where its blocks end.
 struct DeltaPage {
+    const u8 *values;
+    u64 len;
     // Values and miniblocks of a block.
     u64 per_block;
     u64 minis;
     u64 first;
     u64 end;
+    // Its first block of deltas, and the same as of the page.
+    u64 slot;
+    u64 value_first;
+    u64 value_count;
+    // Where values go: bytes of each in the array, 0 for words, 1 for lengths.
+    u64 width;
 };
-static_assert(sizeof(DeltaPage) == 32, "DeltaPage of src/abi");
+static_assert(sizeof(DeltaPage) == 80, "DeltaPage of src/abi");
 
 // A block of a Zstandard page that is split.
 struct ZstdBlock {
@@ -497,8 +505,10 @@ struct DeltaArgs {
     const PageDesc *pages;
     u64 page_count;
     DeltaPage *deltas;
-    // For each block of deltas: its page (upper half), and where it is in that page.
+    // For each block of deltas: its page (upper half), and where its widths are in that page;
+    // and its minimum.
     u64 *slots;
+    u64 *leasts;
     u64 slot_count;
     // For each block of deltas: their sum; then the sum of those before.
     u64 *sums;
@@ -509,7 +519,7 @@ struct DeltaArgs {
     u64 width;
     u32 *bad;
 };
-static_assert(sizeof(DeltaArgs) == 88, "DeltaArgs of src/abi");
+static_assert(sizeof(DeltaArgs) == 96, "DeltaArgs of src/abi");
 typedef DeltaArgs delta_index_args;
 typedef DeltaArgs delta_sums_args;
 typedef DeltaArgs delta_values_args;

@@ -17,26 +17,27 @@ __device__ __forceinline__ bool has_deltas(const PageDesc &page) {
 // The first block of deltas of a page, with room for all.
 __device__ __forceinline__ u64 slot_of(const PageDesc &page, u64 number) { return page.first / DELTA_BLOCK + number; }
 
-// A value, to where it goes.
-__device__ __forceinline__ void put_delta(const DeltaArgs &a, const PageDesc &page, u64 value, u64 number) {
-    if (page.encoding == E_DELTA_LENGTH) {
+// A value, to where it goes: `width` bytes in the array, or 0, or LENS.
+#define LENS 1
+__device__ __forceinline__ void put_delta(const DeltaArgs &a, u64 width, u64 value, u64 number, u64 len_most) {
+    if (width == 8) {
+        ((u64 *)a.out)[value] = number;
+    } else if (width == 4) {
+        ((u32 *)a.out)[value] = (u32)number;
+    } else if (width == LENS) {
         // A negative length is far too large.
-        if (number > page.values_len) {
+        if (number > len_most) {
             *a.bad = 1;
             number = 0;
         }
         a.lens[value] = number;
-    } else if (a.width == 8) {
-        ((u64 *)a.out)[value] = number;
-    } else if (a.width == 4) {
-        ((u32 *)a.out)[value] = (u32)number;
     } else {
         a.words[value] = number;
     }
 }
 
 // The sum of up to eight bytes of `widths`, of which none may be more than 64: NONE otherwise.
-__device__ __forceinline__ u32 width_sum(u64 widths, u64 count) {
+__device__ __forceinline__ u32 width_sum(u64 widths, u32 count) {
     if (count < 8) widths &= ((u64)1 << (8 * count)) - 1;
     const u64 most = 0x7F7F7F7F7F7F7F7Full;
     if ((widths | ((widths & most) + 0x3F3F3F3F3F3F3F3Full)) & ~most) return NONE;
@@ -49,117 +50,207 @@ KERNEL(delta_index) {
     __shared__ Ring ring;
     __shared__ u64 found;
     const PageDesc page = a.pages[blockIdx.x];
-    u64 *slots = a.slots + slot_of(page, blockIdx.x);
-    const u64 room = page.count / DELTA_BLOCK + 1, lead = (u64)page.values % 16, end = lead + page.values_len;
-    u64 at = 0, next = 0;
+    const u64 first_slot = slot_of(page, blockIdx.x);
+    u64 *slots = a.slots + first_slot, *leasts = a.leasts + first_slot;
+    const u64 room = page.count / DELTA_BLOCK + 1;
+    u64 next = 0;
     if (has_deltas(page)) {
         const u8 *p = page.values;
         const u64 len = page.values_len;
-        DeltaPage own = {0, 0, 0, 0};
-        u64 total = 0, first = 0;
-        bool good = varint(p, len, &at, &own.per_block) && varint(p, len, &at, &own.minis) &&
-                    varint(p, len, &at, &total) && varint(p, len, &at, &first) && total == page.value_count;
+        u64 per_block = 0, minis = 0, total = 0, first = 0, head = 0;
+        bool good = varint(p, len, &head, &per_block) && varint(p, len, &head, &minis) &&
+                    varint(p, len, &head, &total) && varint(p, len, &head, &first) && total == page.value_count &&
+                    len < 0x80000000ull;
         if (good && total)
-            good = own.per_block && own.per_block <= 1 << 20 && own.per_block % DELTA_BLOCK == 0 && own.minis &&
-                   own.minis <= MINIS_MOST && own.per_block % own.minis == 0 && own.per_block / own.minis % 32 == 0;
-        own.first = unzigzag(first);
-        const u64 wanted = total ? total - 1 : 0;
-        const u32 per_mini = good && total ? (u32)(own.per_block / own.minis) : 32;
-        u64 done = 0;
-        at += lead;
+            good = per_block && per_block <= 1 << 20 && per_block % DELTA_BLOCK == 0 && minis && minis <= MINIS_MOST &&
+                   per_block % minis == 0 && per_block / minis % WARP == 0;
+        const u32 lead = (u32)((u64)p % 16), end = lead + (u32)len, wanted = total ? (u32)total - 1 : 0;
+        const u32 in_block = (u32)per_block, in_head = (u32)minis, per_mini = good && total ? in_block / in_head : WARP;
+        const u64 name = (u64)blockIdx.x << 32;
+        u32 at = lead + (u32)head, done = 0;
         if (good && wanted)
             walk_page(ring, p, len, [&](u64 limit) -> u32 {
                 while (done < wanted) {
                     if (at >= limit) return 0;
+                    const u64 low = ring.at(at), high = ring.at(at + 8);
                     u64 least;
-                    const u32 bytes = wide_varint(ring.at(at), (u32)ring.at(at + 8), &least);
+                    const u32 bytes = wide_varint(low, (u32)high, &least);
                     if (bytes == 0 || bytes > end - at) return 1;
-                    u64 widths = at + bytes;
-                    if (own.minis > end - widths) return 1;
-                    const u64 data = widths + own.minis;
+                    u32 from = at + bytes;
+                    if (in_head > end - from) return 1;
                     // Those without wanted values may be missing.
-                    u32 needed = (u32)own.minis, bits = 0;
-                    if (wanted - done < own.per_block) needed = ((u32)(wanted - done) + per_mini - 1) / per_mini;
-                    for (; needed > 0; widths += 8) {
-                        const u32 some = needed < 8 ? needed : 8, sum = width_sum(ring.at(widths), some);
+                    u32 needed = in_head;
+                    if (wanted - done < in_block) needed = (wanted - done + per_mini - 1) / per_mini;
+                    u64 widths = bytes > 8 ? ring.at(from) : low >> (8 * bytes - 8) >> 8 | high << (64 - 8 * bytes);
+                    u32 bits = width_sum(widths, needed < 8 ? needed : 8);
+                    if (bits == NONE) return 1;
+                    for (u32 m = 8; m < needed; m += 8) {
+                        const u32 sum = width_sum(ring.at(from + m), needed - m < 8 ? needed - m : 8);
                         if (sum == NONE) return 1;
                         bits += sum;
-                        needed -= some;
                     }
-                    const u64 size = (u64)(per_mini / 8) * bits;
+                    const u32 data = from + in_head, size = per_mini / 8 * bits;
                     if (size > end - data) return 1;
-                    slots[next++] = (u64)blockIdx.x << 32 | (at - lead);
-                    done += own.per_block;
+                    slots[next] = name | (from - lead);
+                    leasts[next++] = unzigzag(least);
+                    done = wanted - done > in_block ? done + in_block : wanted;
                     at = data + size;
                 }
                 return 1;
             });
         if (threadIdx.x == 0) {
-            own.end = at - lead;
-            a.deltas[blockIdx.x] = own;
+            const bool is_number = page.encoding == E_DELTA;
+            const u64 width = is_number ? a.width : LENS;
+            a.deltas[blockIdx.x] = {page.values, len, per_block, minis, unzigzag(first), at - lead, first_slot,
+                                    page.value_first, page.value_count, width};
             if (!good || done < wanted) *a.bad = 1;
-            if (good && total) put_delta(a, page, page.value_first, own.first);
+            if (good && total) put_delta(a, width, page.value_first, unzigzag(first), len);
         }
     }
     if (threadIdx.x == 0) found = next;
     __syncthreads();
     for (u64 slot = found + threadIdx.x; slot < room; slot += BLOCK) slots[slot] = NO_SLOT;
     // The slot between pages, if their sizes leave one.
-    const u64 last = slot_of(page, blockIdx.x) + room;
     const u64 behind = (page.first + page.count) / DELTA_BLOCK + blockIdx.x + 1;
-    if (threadIdx.x == 0 && last < behind) slots[room] = NO_SLOT;
+    if (threadIdx.x == 0 && first_slot + room < behind) slots[room] = NO_SLOT;
 }
 
-// The block of deltas of a warp: first only their sum, then the values.
-template <bool WRITE> __device__ __forceinline__ void delta_block(const DeltaArgs &a) {
+// Four numbers of `width` bits, one after another, from a bit on.
+__device__ __forceinline__ void unpack_four(const u8 *p, u32 at, u32 width, u64 *out) {
+    const u64 byte = (u64)p + at / 8;
+    const u32 *words = (const u32 *)(byte & ~(u64)3);
+    const u32 shift = (u32)byte % 4 * 8 + at % 8;
+    if (width > 32) {
+        for (u32 i = 0; i < 4; i++) out[i] = unpack(p, at + i * width, width);
+        return;
+    }
+    if (width == 0) {
+        for (u32 i = 0; i < 4; i++) out[i] = 0;
+        return;
+    }
+    const u32 mask = 0xFFFFFFFFu >> (32 - width);
+    if (width <= 16) {
+        const u64 one = words[1];
+        const u32 low = (u32)((one << 32 | words[0]) >> shift), high = (u32)(((u64)words[2] << 32 | one) >> shift);
+        const u64 all = (u64)high << 32 | low;
+        for (u32 i = 0; i < 4; i++) out[i] = (u32)(all >> (i * width)) & mask;
+    } else {
+        for (u32 i = 0; i < 4; i++) {
+            const u32 bit = shift + i * width;
+            const u32 *word = words + bit / 32;
+            out[i] = (u32)(((u64)word[1] << 32 | word[0]) >> bit % 32) & mask;
+        }
+    }
+}
+
+// A block of deltas, of a warp.
+struct DeltaBlock {
+    const u8 *widths;
+    u32 minis, per_mini, some;
+    u64 least;
+};
+
+// In whatever miniblocks: 32 values at a time, `use(k, steps)`; the sum of all, in the lanes if
+// there is no use.
+template <class Use> __device__ __forceinline__ void each_step(const DeltaBlock &block, Use use) {
+    const u32 lane = threadIdx.x % WARP;
+    const u8 *data = block.widths + block.minis;
+    u32 widths = 0;
+    for (u32 m = 0, k = 0; k < block.some; m++) {
+        if (m % WARP == 0) widths = m + lane < block.minis ? block.widths[m + lane] : 0;
+        const u32 width = (u32)__shfl_sync(FULL, widths, m % WARP);
+        for (u32 t = 0; t < block.per_mini && k < block.some; t += WARP, k += WARP) {
+            u64 step = 0;
+            if (k + lane < block.some) step = unpack(data, (u64)(t + lane) * width, width) + block.least;
+            use(k, step);
+        }
+        data += block.per_mini / 8 * width;
+    }
+}
+
+// In four miniblocks, as is usual: 128 values at a time, `use(k, steps)` with four of each lane.
+template <class Use> __device__ __forceinline__ void each_four(const DeltaBlock &block, Use use) {
+    const u32 lane = threadIdx.x % WARP, each = block.per_mini;
+    const u32 widths = unpack_short(block.widths, 0, 32);
+    // The widths before each, of which three are at most 192 bits.
+    const u32 before = widths * 0x01010100u;
+    for (u32 k = 0; k < block.some; k += DELTA_BLOCK) {
+        const u32 mine = k + 4 * lane;
+        u64 steps[4] = {0, 0, 0, 0};
+        if (mine < block.some) {
+            const u32 m = (mine >= each) + (mine >= 2 * each) + (mine >= 3 * each);
+            const u32 width = widths >> (8 * m) & 255, bits = before >> (8 * m) & 255;
+            // A miniblock with a wanted value is there as a whole.
+            unpack_four(block.widths + 4 + each / 8 * bits, (mine - m * each) * width, width, steps);
+            for (u32 i = 0; i < 4; i++) steps[i] += block.least;
+        }
+        use(k, steps);
+    }
+}
+
+__device__ __forceinline__ DeltaBlock block_of(const DeltaArgs &a, const DeltaPage &own, u64 slot, u64 place) {
+    const u32 minis = (u32)own.minis, in_block = (u32)own.per_block;
+    const u32 left = (u32)own.value_count - 1 - (u32)(slot - own.slot) * in_block;
+    return {own.values + (u32)place, minis, minis == 4 ? in_block / 4 : in_block / minis,
+            left < in_block ? left : in_block, a.leasts[slot]};
+}
+
+// One warp per block of deltas: their sum.
+KERNEL(delta_sums) {
     const u64 slot = thread_index() / WARP;
     const u32 lane = threadIdx.x % WARP;
     if (slot >= a.slot_count) return;
     const u64 place = a.slots[slot];
     if (place == NO_SLOT) {
-        if (!WRITE && lane == 0) a.sums[slot] = 0;
+        if (lane == 0) a.sums[slot] = 0;
         return;
     }
-    const u64 number = place >> 32;
-    const PageDesc &page = a.pages[number];
-    const DeltaPage own = a.deltas[number];
-    const u64 first_slot = slot_of(page, number);
-    const u8 *p = page.values + (u32)place;
-    u64 least;
-    p += wide_varint(unpack(p, 0, 64), unpack_short(p + 8, 0, 16), &least);
-    least = unzigzag(least);
-    const u64 before = (slot - first_slot) * own.per_block, left = page.value_count - 1 - before;
-    const u32 some = left < own.per_block ? (u32)left : (u32)own.per_block;
-    const u32 minis = (u32)own.minis, per_mini = minis == 4 ? (u32)own.per_block / 4 : (u32)own.per_block / minis;
-    const u8 *data = p + minis;
+    const DeltaBlock block = block_of(a, a.deltas[place >> 32], slot, place);
+    // What is after the last wanted value does not matter: no other block follows.
     u64 sum = 0;
-    if (WRITE) sum = own.first + a.sums[slot] - a.sums[first_slot];
-    u64 value = page.value_first + 1 + before;
-    u32 widths = 0;
-    for (u32 m = 0, k = 0; k < some; m++) {
-        if (m % WARP == 0) widths = m + lane < minis ? p[m + lane] : 0;
-        const u32 width = (u32)__shfl_sync(FULL, widths, m % WARP);
-        for (u32 t = 0; t < per_mini && k < some; t += WARP, k += WARP) {
-            u64 step = 0;
-            if (k + lane < some) {
-                const u64 at = (u64)(t + lane) * width;
-                step = (width <= 32 ? unpack_short(data, at, width) : unpack(data, at, width)) + least;
-            }
-            if (WRITE) {
-                const u64 scanned = sum + warp_scan<Sum>(step);
-                if (k + lane < some) put_delta(a, page, value + k + lane, scanned);
-                sum = __shfl_sync(FULL, scanned, WARP - 1);
-            } else {
-                sum += step;
-            }
-        }
-        data += per_mini / 8 * width;
-    }
-    if (WRITE) return;
+    if (block.minis == 4) each_four(block, [&](u32, const u64 *steps) { sum += steps[0] + steps[1] + steps[2] + steps[3]; });
+    else each_step(block, [&](u32, u64 step) { sum += step; });
     sum = warp_scan<Sum>(sum);
     if (lane == WARP - 1) a.sums[slot] = sum;
 }
 
-KERNEL(delta_sums) { delta_block<false>(a); }
-
-KERNEL(delta_values) { delta_block<true>(a); }
+// One warp per block of deltas: the values.
+KERNEL(delta_values) {
+    // Without conflicts of banks for both ways of access.
+    const u32 ROW = WARP + 4;
+    __shared__ u64 turned[BLOCK / WARP * 4 * ROW];
+    const u64 slot = thread_index() / WARP;
+    const u32 lane = threadIdx.x % WARP;
+    if (slot >= a.slot_count) return;
+    const u64 place = a.slots[slot];
+    if (place == NO_SLOT) return;
+    const DeltaPage &own = a.deltas[place >> 32];
+    const DeltaBlock block = block_of(a, own, slot, place);
+    const u64 width = own.width, most = own.len;
+    const u64 value = own.value_first + 1 + (slot - own.slot) * own.per_block + lane;
+    u64 sum = own.first + a.sums[slot] - a.sums[own.slot];
+    if (block.minis == 4) {
+        u64 *rows = turned + threadIdx.x / WARP * 4 * ROW;
+        each_four(block, [&](u32 k, const u64 *steps) {
+            const u64 one = steps[0], two = one + steps[1], three = two + steps[2], all = three + steps[3];
+            const u64 scanned = sum + warp_scan<Sum>(all), base = scanned - all;
+            sum = __shfl_sync(FULL, scanned, WARP - 1);
+            rows[lane] = base + one;
+            rows[ROW + lane] = base + two;
+            rows[2 * ROW + lane] = base + three;
+            rows[3 * ROW + lane] = scanned;
+            __syncwarp();
+            for (u32 i = 0; i < 4; i++) {
+                const u64 number = rows[lane % 4 * ROW + i * 8 + lane / 4];
+                if (k + i * WARP + lane < block.some) put_delta(a, width, value + k + i * WARP, number, most);
+            }
+            __syncwarp();
+        });
+    } else {
+        each_step(block, [&](u32 k, u64 step) {
+            const u64 scanned = sum + warp_scan<Sum>(step);
+            if (k + lane < block.some) put_delta(a, width, value + k, scanned, most);
+            sum = __shfl_sync(FULL, scanned, WARP - 1);
+        });
+    }
+}

@@ -38,6 +38,7 @@ inline unsigned long long __shfl_up_sync(unsigned int, unsigned long long value,
 inline unsigned long long __shfl_sync(unsigned int, unsigned long long value, unsigned int from) {
     return shim_exchange(value, from % 32);
 }
+inline void __syncwarp() { shim_exchange(0, 0); }
 inline int __popc(unsigned int v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 inline int __clzll(long long v) { return v == 0 ? 64 : __builtin_clzll((unsigned long long)v); }

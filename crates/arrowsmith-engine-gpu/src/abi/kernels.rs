@@ -272,8 +272,10 @@ kernels! {
         pages: Ptr => "const PageDesc *",
         page_count: u64 => "u64 ",
         deltas: Ptr => "DeltaPage *",
-        /// For each block of deltas: its page (upper half), and where it is in that page.
+        /// For each block of deltas: its page (upper half), and where its widths are in that page;
+        /// and its minimum.
         slots: Ptr => "u64 *",
+        leasts: Ptr => "u64 *",
         slot_count: u64 => "u64 ",
         /// For each block of deltas: their sum; then the sum of those before.
         sums: Ptr => "u64 *",

@@ -186,13 +186,21 @@ shared! {
         serial: u64 => "u64 ",
     }
 
-    /// What the header of a page of deltas says, and where its blocks end.
+    /// A page of deltas: what its header says, and where its blocks end.
     struct DeltaPage {
+        values: u64 => "const u8 *",
+        len: u64 => "u64 ",
         /// Values and miniblocks of a block.
         per_block: u64 => "u64 ",
         minis: u64 => "u64 ",
         first: u64 => "u64 ",
         end: u64 => "u64 ",
+        /// Its first block of deltas, and the same as of the page.
+        slot: u64 => "u64 ",
+        value_first: u64 => "u64 ",
+        value_count: u64 => "u64 ",
+        /// Where values go: bytes of each in the array, 0 for words, 1 for lengths.
+        width: u64 => "u64 ",
     }
 
     /// A block of a Zstandard page that is split.

@@ -164,6 +164,7 @@ impl Run<'_> {
             page_count: pages.count,
             deltas: values.deltas,
             slots: self.take(slots * 8)?,
+            leasts: self.take(slots * 8)?,
             slot_count: slots as u64,
             sums: self.take((slots + 1) * 8)?,
             words: values.words,
