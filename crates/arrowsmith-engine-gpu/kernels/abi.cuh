@@ -485,28 +485,19 @@ static_assert(sizeof(ZstdArgs) == 16, "ZstdArgs of src/abi");
 typedef ZstdArgs zstd_parts_args;
 typedef ZstdArgs zstd_join_args;
 
-// Finds the runs of pages, for tiles of their values.
-struct RunArgs {
+// Finds the parts of pages, and decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
+struct PartArgs {
     const PageDesc *pages;
     u64 page_count;
+    // Which part has runs, if any is wanted; and bits of a level.
     u64 part;
-    // Bits of a level.
-    u64 width;
-    // For each tile: where the run with its first value is (lower half), and the values before
-    // that run.
+    u64 level_width;
+    // For each tile of runs: where the run with its first value is (lower half), and the
+    // values before that run.
     u64 *marks;
-    u32 *bad;
-};
-static_assert(sizeof(RunArgs) == 48, "RunArgs of src/abi");
-typedef RunArgs run_index_args;
-
-// Decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
-struct DeltaArgs {
-    const PageDesc *pages;
-    u64 page_count;
     DeltaPage *deltas;
-    // For each block of deltas: its page (upper half), and where its widths are in that page;
-    // and its minimum.
+    // For each block of deltas, if any is wanted: its page (upper half), and where its
+    // widths are in that page; and its minimum.
     u64 *slots;
     u64 *leasts;
     u64 slot_count;
@@ -519,10 +510,10 @@ struct DeltaArgs {
     u64 width;
     u32 *bad;
 };
-static_assert(sizeof(DeltaArgs) == 96, "DeltaArgs of src/abi");
-typedef DeltaArgs delta_index_args;
-typedef DeltaArgs delta_sums_args;
-typedef DeltaArgs delta_values_args;
+static_assert(sizeof(PartArgs) == 120, "PartArgs of src/abi");
+typedef PartArgs page_index_args;
+typedef PartArgs delta_sums_args;
+typedef PartArgs delta_values_args;
 
 // Decodes the levels of pages.
 struct LevelArgs {

@@ -20,6 +20,8 @@ const FILES: &[&str] = &[
     include_str!("../kernels/parquet/levels.cu"),
     include_str!("../kernels/parquet/unpack.cuh"),
     include_str!("../kernels/parquet/snappy.cuh"),
+    include_str!("../kernels/parquet/delta.cuh"),
+    include_str!("../kernels/parquet/index.cu"),
     include_str!("../kernels/parquet/delta.cu"),
     include_str!("../kernels/parquet/chain.cuh"),
     include_str!("../kernels/parquet/chain.cu"),

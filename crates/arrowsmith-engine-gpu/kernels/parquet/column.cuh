@@ -136,7 +136,7 @@ template <class Walk> __device__ __forceinline__ void walk_page(Ring &ring, cons
     __syncthreads();
 }
 
-// Runs and packed groups. Their values are decoded tile by tile: `run_index` notes for each tile
+// Runs and packed groups. Their values are decoded tile by tile: `page_index` notes for each tile
 // where the run is that has its first value, and how many values come before that run.
 #define RUN_TILE (BLOCK * 16)
 // Instead of that: there is none, or the runs are malformed.

@@ -1,119 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// DELTA_BINARY_PACKED: numbers, and the lengths of DELTA_LENGTH_BYTE_ARRAY. One thread walks through
-// a page from block to block of deltas; then one warp per block of deltas adds them up, and, after a
-// prefix sum over all, a warp per block writes the values.
-#include "column.cuh"
-
-// Values of the smallest block of deltas, miniblocks of the largest one that is taken.
-#define DELTA_BLOCK 128
-#define MINIS_MOST 512
-// Instead of a block of deltas: there is none.
-#define NO_SLOT (~(u64)0)
-
-__device__ __forceinline__ bool has_deltas(const PageDesc &page) {
-    return page.encoding == E_DELTA || page.encoding == E_DELTA_LENGTH;
-}
-
-// The first block of deltas of a page, with room for all.
-__device__ __forceinline__ u64 slot_of(const PageDesc &page, u64 number) { return page.first / DELTA_BLOCK + number; }
-
-// A value, to where it goes: `width` bytes in the array, or 0, or LENS.
-#define LENS 1
-__device__ __forceinline__ void put_delta(const DeltaArgs &a, u64 width, u64 value, u64 number, u64 len_most) {
-    if (width == 8) {
-        ((u64 *)a.out)[value] = number;
-    } else if (width == 4) {
-        ((u32 *)a.out)[value] = (u32)number;
-    } else if (width == LENS) {
-        // A negative length is far too large.
-        if (number > len_most) {
-            *a.bad = 1;
-            number = 0;
-        }
-        a.lens[value] = number;
-    } else {
-        a.words[value] = number;
-    }
-}
-
-// The sum of up to eight bytes of `widths`, of which none may be more than 64: NONE otherwise.
-__device__ __forceinline__ u32 width_sum(u64 widths, u32 count) {
-    if (count < 8) widths &= ((u64)1 << (8 * count)) - 1;
-    const u64 most = 0x7F7F7F7F7F7F7F7Full;
-    if ((widths | ((widths & most) + 0x3F3F3F3F3F3F3F3Full)) & ~most) return NONE;
-    const u64 pairs = (widths & 0x00FF00FF00FF00FFull) + (widths >> 8 & 0x00FF00FF00FF00FFull);
-    return (u32)(pairs * 0x0001000100010001ull >> 48);
-}
-
-// One block per page: where its blocks of deltas are.
-KERNEL(delta_index) {
-    __shared__ Ring ring;
-    __shared__ u64 found;
-    const PageDesc page = a.pages[blockIdx.x];
-    const u64 first_slot = slot_of(page, blockIdx.x);
-    u64 *slots = a.slots + first_slot, *leasts = a.leasts + first_slot;
-    const u64 room = page.count / DELTA_BLOCK + 1;
-    u64 next = 0;
-    if (has_deltas(page)) {
-        const u8 *p = page.values;
-        const u64 len = page.values_len;
-        u64 per_block = 0, minis = 0, total = 0, first = 0, head = 0;
-        bool good = varint(p, len, &head, &per_block) && varint(p, len, &head, &minis) &&
-                    varint(p, len, &head, &total) && varint(p, len, &head, &first) && total == page.value_count &&
-                    len < 0x80000000ull;
-        if (good && total)
-            good = per_block && per_block <= 1 << 20 && per_block % DELTA_BLOCK == 0 && minis && minis <= MINIS_MOST &&
-                   per_block % minis == 0 && per_block / minis % WARP == 0;
-        const u32 lead = (u32)((u64)p % 16), end = lead + (u32)len, wanted = total ? (u32)total - 1 : 0;
-        const u32 in_block = (u32)per_block, in_head = (u32)minis, per_mini = good && total ? in_block / in_head : WARP;
-        const u64 name = (u64)blockIdx.x << 32;
-        u32 at = lead + (u32)head, done = 0;
-        if (good && wanted)
-            walk_page(ring, p, len, [&](u64 limit) -> u32 {
-                while (done < wanted) {
-                    if (at >= limit) return 0;
-                    const u64 low = ring.at(at), high = ring.at(at + 8);
-                    u64 least;
-                    const u32 bytes = wide_varint(low, (u32)high, &least);
-                    if (bytes == 0 || bytes > end - at) return 1;
-                    u32 from = at + bytes;
-                    if (in_head > end - from) return 1;
-                    // Those without wanted values may be missing.
-                    u32 needed = in_head;
-                    if (wanted - done < in_block) needed = (wanted - done + per_mini - 1) / per_mini;
-                    u64 widths = bytes > 8 ? ring.at(from) : low >> (8 * bytes - 8) >> 8 | high << (64 - 8 * bytes);
-                    u32 bits = width_sum(widths, needed < 8 ? needed : 8);
-                    if (bits == NONE) return 1;
-                    for (u32 m = 8; m < needed; m += 8) {
-                        const u32 sum = width_sum(ring.at(from + m), needed - m < 8 ? needed - m : 8);
-                        if (sum == NONE) return 1;
-                        bits += sum;
-                    }
-                    const u32 data = from + in_head, size = per_mini / 8 * bits;
-                    if (size > end - data) return 1;
-                    slots[next] = name | (from - lead);
-                    leasts[next++] = unzigzag(least);
-                    done = wanted - done > in_block ? done + in_block : wanted;
-                    at = data + size;
-                }
-                return 1;
-            });
-        if (threadIdx.x == 0) {
-            const bool is_number = page.encoding == E_DELTA;
-            const u64 width = is_number ? a.width : LENS;
-            a.deltas[blockIdx.x] = {page.values, len, per_block, minis, unzigzag(first), at - lead, first_slot,
-                                    page.value_first, page.value_count, width};
-            if (!good || done < wanted) *a.bad = 1;
-            if (good && total) put_delta(a, width, page.value_first, unzigzag(first), len);
-        }
-    }
-    if (threadIdx.x == 0) found = next;
-    __syncthreads();
-    for (u64 slot = found + threadIdx.x; slot < room; slot += BLOCK) slots[slot] = NO_SLOT;
-    // The slot between pages, if their sizes leave one.
-    const u64 behind = (page.first + page.count) / DELTA_BLOCK + blockIdx.x + 1;
-    if (threadIdx.x == 0 && first_slot + room < behind) slots[room] = NO_SLOT;
-}
+// DELTA_BINARY_PACKED: numbers, and the lengths of DELTA_LENGTH_BYTE_ARRAY. Where its blocks are is
+// known (`page_index`): one warp per block of deltas adds them up, and, after a prefix sum over all,
+// a warp per block writes the values.
+#include "delta.cuh"
 
 // Four numbers of `width` bits, one after another, from a bit on.
 __device__ __forceinline__ void unpack_four(const u8 *p, u32 at, u32 width, u64 *out) {
@@ -188,7 +77,7 @@ template <class Use> __device__ __forceinline__ void each_four(const DeltaBlock 
     }
 }
 
-__device__ __forceinline__ DeltaBlock block_of(const DeltaArgs &a, const DeltaPage &own, u64 slot, u64 place) {
+__device__ __forceinline__ DeltaBlock block_of(const PartArgs &a, const DeltaPage &own, u64 slot, u64 place) {
     const u32 minis = (u32)own.minis, in_block = (u32)own.per_block;
     const u32 left = (u32)own.value_count - 1 - (u32)(slot - own.slot) * in_block;
     return {own.values + (u32)place, minis, minis == 4 ? in_block / 4 : in_block / minis,

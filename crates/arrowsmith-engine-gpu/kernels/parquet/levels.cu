@@ -6,41 +6,6 @@
 // Bits of a level.
 __device__ __forceinline__ u32 level_width(u64 most) { return 64 - (u32)__clzll((i64)most); }
 
-// One block per page: where the runs of its tiles are.
-KERNEL(run_index) {
-    __shared__ Ring ring;
-    __shared__ u64 found;
-    const PageDesc page = a.pages[blockIdx.x];
-    const Runs runs = runs_of(page, a.part, a.width);
-    u64 *marks = a.marks + tile_of(page, blockIdx.x);
-    const u64 lead = (u64)runs.p % 16, end = lead + runs.len, tiles = page.count / RUN_TILE + 1;
-    u64 at = lead, done = 0, next = 0;
-    if (runs.count)
-        walk_page(ring, runs.p, runs.len, [&](u64 limit) -> u32 {
-            while (done < runs.count) {
-                if (at >= limit) return 0;
-                u64 head = 0;
-                const u32 bytes = wide_varint(ring.at(at), (u32)ring.at(at + 8), &head);
-                const u64 mark = done << 32 | (at - lead);
-                u64 run = head >> 1, size = (runs.width + 7) / 8;
-                if (bytes == 0 || bytes > end - at || (head & 1 && run > runs.len * 8)) return 1;
-                at += bytes;
-                if (head & 1) size = run * runs.width, run *= 8;
-                if (size > end - at) return 1;
-                at += size;
-                done += run < runs.count - done ? run : runs.count - done;
-                while (next * RUN_TILE < done) marks[next++] = mark;
-            }
-            return 1;
-        });
-    if (threadIdx.x == 0) {
-        found = next;
-        if (done < runs.count) *a.bad = 1;
-    }
-    __syncthreads();
-    for (u64 tile = found + threadIdx.x; tile < tiles; tile += BLOCK) marks[tile] = NO_RUN;
-}
-
 // One block per tile of a page.
 KERNEL(page_levels) {
     const u64 number = page_of_tile(a.pages, a.page_count, blockIdx.x);

@@ -23,7 +23,7 @@ KERNEL(run_values) {
     const u64 to = from + RUN_TILE < runs.count ? from + RUN_TILE : runs.count;
     if (from >= to) return;
     const u64 mark = a.marks[blockIdx.x];
-    // `run_index` has said so.
+    // `page_index` has said so.
     if (mark == NO_RUN) return;
     bool good;
     if (page.encoding == E_RUNS) {

@@ -252,28 +252,21 @@ kernels! {
         blocks: Ptr => "ZstdBlock *",
     }
 
-    /// Finds the runs of pages, for tiles of their values.
-    struct RunArgs for RUN_INDEX = "run_index" {
-        pages: Ptr => "const PageDesc *",
-        page_count: u64 => "u64 ",
-        part: RunPart => "u64 ",
-        /// Bits of a level.
-        width: u64 => "u64 ",
-        /// For each tile: where the run with its first value is (lower half), and the values before
-        /// that run.
-        marks: Ptr => "u64 *",
-        bad: Ptr => "u32 *",
-    }
-
-    /// Decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
-    struct DeltaArgs for
-        DELTA_INDEX = "delta_index", DELTA_SUMS = "delta_sums", DELTA_VALUES = "delta_values"
+    /// Finds the parts of pages, and decodes DELTA_BINARY_PACKED: numbers, or lengths of text.
+    struct PartArgs for
+        PAGE_INDEX = "page_index", DELTA_SUMS = "delta_sums", DELTA_VALUES = "delta_values"
     {
         pages: Ptr => "const PageDesc *",
         page_count: u64 => "u64 ",
+        /// Which part has runs, if any is wanted; and bits of a level.
+        part: RunPart => "u64 ",
+        level_width: u64 => "u64 ",
+        /// For each tile of runs: where the run with its first value is (lower half), and the
+        /// values before that run.
+        marks: Ptr => "u64 *",
         deltas: Ptr => "DeltaPage *",
-        /// For each block of deltas: its page (upper half), and where its widths are in that page;
-        /// and its minimum.
+        /// For each block of deltas, if any is wanted: its page (upper half), and where its
+        /// widths are in that page; and its minimum.
         slots: Ptr => "u64 *",
         leasts: Ptr => "u64 *",
         slot_count: u64 => "u64 ",

@@ -91,12 +91,12 @@ fn work(pages: &[Header], codec: Option<super::Codec>, text: bool, options: &Gpu
         use Encoding as E;
         match page.encoding {
             E::DeltaBinaryPacked | E::DeltaLengthByteArray => {
-                work.add("delta_index", 1);
+                work.add("page_index", 1);
                 // A warp for each block of deltas.
                 work.add("delta_values", page.count.div_ceil(DELTA_BLOCK * (BLOCK / WARP)));
             }
             E::Dictionary | E::Rle => {
-                work.add("run_index", 1);
+                work.add("page_index", 1);
                 work.add("run_values", page.count.div_ceil(BLOCK * RUN_EACH));
             }
             E::DeltaByteArray => work.add("page_values", 1),
@@ -178,7 +178,7 @@ mod tests {
         let page = Header { packed: 300 << 10, bytes: 1 << 20, count: 1 << 20, encoding };
         let options = GpuOptions::default();
         let few = work(&[page], Some(super::super::Codec::Snappy), false, &options);
-        assert_eq!(few.blocks, [("unpack_units", 16), ("delta_index", 1), ("delta_values", 1024)]);
+        assert_eq!(few.blocks, [("unpack_units", 16), ("page_index", 1), ("delta_values", 1024)]);
         assert!(
             text(&few).starts_with("1 page of 1024 KiB: unpack_units 16 of "),
             "{}",

@@ -66,6 +66,30 @@ pub(super) struct Pages {
     pub(super) bad: Ptr,
 }
 
+impl Pages {
+    /// Nothing of them is found yet.
+    fn index(self) -> PartArgs {
+        let none = Ptr(0);
+        PartArgs {
+            pages: self.at,
+            page_count: self.count,
+            part: RunPart::Values,
+            level_width: 0,
+            marks: none,
+            deltas: none,
+            slots: none,
+            leasts: none,
+            slot_count: 0,
+            sums: none,
+            words: none,
+            lens: none,
+            out: none,
+            width: 0,
+            bad: self.bad,
+        }
+    }
+}
+
 /// Levels, and which entries have values.
 #[derive(Clone, Copy)]
 pub(super) struct Entries {
@@ -83,7 +107,12 @@ impl Run<'_> {
         host.entries as u64 / (self.block_threads() * RUN_EACH) + host.pages.len() as u64
     }
 
-    /// Finds the runs of a part of the pages.
+    /// Memory for the marks of tiles of runs.
+    fn marks(&mut self, host: &Host) -> Result<Ptr, Refused> {
+        self.take(usize::try_from(self.tiles(host) * 8).unwrap_or(usize::MAX))
+    }
+
+    /// Finds the runs of levels.
     fn runs(
         &mut self,
         host: &Host,
@@ -91,12 +120,10 @@ impl Run<'_> {
         part: RunPart,
         most: u64,
     ) -> Result<Ptr, Refused> {
-        let tiles = self.tiles(host);
-        let marks = self.take(usize::try_from(tiles * 8).unwrap_or(usize::MAX))?;
-        let width = u64::from(u64::BITS - most.leading_zeros());
-        let Pages { at, count, bad } = pages;
-        let args = RunArgs { pages: at, page_count: count, part, width, marks, bad };
-        self.launch(RUN_INDEX, count, &args)?;
+        let marks = self.marks(host)?;
+        let level_width = u64::from(u64::BITS - most.leading_zeros());
+        let args = PartArgs { part, level_width, marks, ..pages.index() };
+        self.launch(PAGE_INDEX, pages.count, &args)?;
         Ok(marks)
     }
 
@@ -149,38 +176,6 @@ impl Run<'_> {
         Ok(Entries { levels, valid, before, values })
     }
 
-    /// Decodes deltas.
-    fn deltas(
-        &mut self,
-        host: &Host,
-        pages: Pages,
-        values: &mut Values,
-        direct: Option<Direct>,
-    ) -> Result<(), Refused> {
-        let slots = host.entries / usize::try_from(DELTA_BLOCK).unwrap_or(1) + host.pages.len();
-        values.deltas = self.take(host.pages.len() * DeltaPage::BYTES)?;
-        let args = DeltaArgs {
-            pages: pages.at,
-            page_count: pages.count,
-            deltas: values.deltas,
-            slots: self.take(slots * 8)?,
-            leasts: self.take(slots * 8)?,
-            slot_count: slots as u64,
-            sums: self.take((slots + 1) * 8)?,
-            words: values.words,
-            lens: values.lens,
-            out: direct.map_or(Ptr(0), |direct| direct.out),
-            width: direct.map_or(0, |direct| direct.width),
-            bad: pages.bad,
-        };
-        self.launch(DELTA_INDEX, pages.count, &args)?;
-        // A warp each.
-        let blocks = self.blocks(args.slot_count * 32);
-        self.launch(DELTA_SUMS, blocks, &args)?;
-        self.scan(args.sums, slots)?;
-        self.launch(DELTA_VALUES, blocks, &args)
-    }
-
     /// Decodes the values.
     pub(super) fn values(
         &mut self,
@@ -220,11 +215,40 @@ impl Run<'_> {
             let places = (values.words, values.lens);
             chains.walk(self, chains_at, places, pages.bad)?.strings(self)?;
         }
-        if any(&[E::Delta, E::DeltaLength]) {
-            self.deltas(host, pages, &mut values, direct)?;
+        // Both at once, as most of the device is idle then.
+        let has_runs = any(&[E::Dictionary, E::Runs]);
+        let has_deltas = any(&[E::Delta, E::DeltaLength]);
+        let mut index = PartArgs {
+            words: args.words,
+            lens: args.lens,
+            out: args.out,
+            width: args.width,
+            ..pages.index()
+        };
+        if has_runs {
+            args.marks = self.marks(host)?;
+            index.marks = args.marks;
         }
-        if any(&[E::Dictionary, E::Runs]) {
-            args.marks = self.runs(host, pages, RunPart::Values, 0)?;
+        let slots = host.entries / usize::try_from(DELTA_BLOCK).unwrap_or(1) + host.pages.len();
+        if has_deltas {
+            values.deltas = self.take(host.pages.len() * DeltaPage::BYTES)?;
+            index.deltas = values.deltas;
+            index.slots = self.take(slots * 8)?;
+            index.leasts = self.take(slots * 8)?;
+            index.sums = self.take((slots + 1) * 8)?;
+            index.slot_count = slots as u64;
+        }
+        if has_runs || has_deltas {
+            self.launch(PAGE_INDEX, pages.count, &index)?;
+        }
+        if has_deltas {
+            // A warp each.
+            let blocks = self.blocks(index.slot_count * 32);
+            self.launch(DELTA_SUMS, blocks, &index)?;
+            self.scan(index.sums, slots)?;
+            self.launch(DELTA_VALUES, blocks, &index)?;
+        }
+        if has_runs {
             self.launch(RUN_VALUES, self.tiles(host), &args)?;
         }
         if is_text && any(&[E::Plain]) {
