@@ -17,6 +17,7 @@ mod compile;
 mod contract;
 mod deltas;
 mod driver;
+mod mixed;
 mod predict;
 mod resident;
 mod split;
