@@ -78,9 +78,21 @@ __device__ __forceinline__ u32 wide_varint(u64 low, u32 high, u64 *value) {
     return bytes;
 }
 
+// Where a varint ends in four bytes: its bits, those of continuation included; 0 if it does not.
+__device__ __forceinline__ u32 short_varint_bits(u32 bytes) {
+    const u32 ends = ~bytes & 0x80808080u;
+    return ends ? (u32)__popc(ends ^ (ends - 1)) : 0;
+}
+
+// The value of such a varint.
+__device__ __forceinline__ u32 short_varint(u32 bytes, u32 bits) {
+    const u32 x = bytes & 0xFFFFFFFFu >> (32 - bits);
+    return (x & 0x7F) | (x >> 1 & 0x3F80) | (x >> 2 & 0x1FC000) | (x >> 3 & 0xFE00000);
+}
+
 // Sixteen bytes at once.
 struct alignas(16) Sixteen {
-    u64 low, high;
+    u32 words[4];
 };
 
 // Bytes of a page that one thread walks through, from head to head, while all threads bring the
@@ -93,12 +105,16 @@ struct Ring {
     Sixteen bytes[RING_BYTES / 16];
     u32 done[2];
 
+    __device__ __forceinline__ u64 word(u32 number) const {
+        return bytes[number / 4 % (RING_BYTES / 16)].words[number % 4];
+    }
+
     // Eight bytes from a position on.
-    __device__ __forceinline__ u64 at(u64 position) const {
-        const u64 *words = (const u64 *)bytes;
-        const u32 word = (u32)(position / 8), shift = (u32)(position % 8 * 8);
-        const u64 low = words[word % (RING_BYTES / 8)] >> shift;
-        return shift ? low | words[(word + 1) % (RING_BYTES / 8)] << (64 - shift) : low;
+    __device__ __forceinline__ u64 at(u32 position) const {
+        const u32 first = position / 4, shift = position % 4 * 8;
+        const u64 middle = word(first + 1);
+        const u32 low = (u32)((middle << 32 | word(first)) >> shift), high = (u32)((word(first + 2) << 32 | middle) >> shift);
+        return (u64)high << 32 | low;
     }
 };
 
@@ -111,7 +127,7 @@ template <class Walk> __device__ __forceinline__ void walk_page(Ring &ring, cons
     const Sixteen *from = (const Sixteen *)(p - lead);
     const u64 chunks = (lead + len + 15) / 16, tiles = (lead + len) / RING_TILE + 1;
     const u32 a = threadIdx.x, b = BLOCK + threadIdx.x;
-    Sixteen one = {0, 0}, two = {0, 0};
+    Sixteen one = {{0, 0, 0, 0}}, two = one;
     u64 next = 0;
     auto load = [&](u64 tile) {
         next = tile * (RING_TILE / 16);

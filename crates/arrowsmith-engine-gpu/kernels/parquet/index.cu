@@ -32,12 +32,26 @@ __device__ __forceinline__ void index_deltas(const PartArgs &a, const PageDesc &
         const u32 lead = (u32)((u64)p % 16), end = lead + (u32)len, wanted = total ? (u32)total - 1 : 0;
         const u32 in_block = (u32)per_block, in_head = (u32)minis, per_mini = good && total ? in_block / in_head : WARP;
         const u64 name = (u64)blockIdx.x << 32;
+        const bool is_usual = in_head == 4;
         u32 at = lead + (u32)head, done = 0;
         if (good && wanted)
             walk_page(ring, p, len, [&](u64 limit) -> u32 {
                 while (done < wanted) {
                     if (at >= limit) return 0;
-                    const u64 low = ring.at(at), high = ring.at(at + 8);
+                    const u64 low = ring.at(at);
+                    // As most blocks are: four miniblocks, after a short minimum.
+                    const u32 bits_of_least = short_varint_bits((u32)low), four = (u32)(low >> bits_of_least);
+                    const u32 pairs = (four & 0x00FF00FFu) + (four >> 8 & 0x00FF00FFu), all = (pairs + (pairs >> 16)) & 0xFFFF;
+                    const u32 too_wide = (four | ((four & 0x7F7F7F7Fu) + 0x3F3F3F3Fu)) & 0x80808080u;
+                    const u32 after = at + bits_of_least / 8 + 4 + per_mini / 8 * all;
+                    if (is_usual & (bits_of_least > 0) & (too_wide == 0) & (after <= end) & (wanted - done >= in_block)) {
+                        slots[next] = name | (at + bits_of_least / 8 - lead);
+                        leasts[next++] = unzigzag(short_varint((u32)low, bits_of_least));
+                        done += in_block;
+                        at = after;
+                        continue;
+                    }
+                    const u64 high = ring.at(at + 8);
                     u64 least;
                     const u32 bytes = wide_varint(low, (u32)high, &least);
                     if (bytes == 0 || bytes > end - at) return 1;
@@ -93,9 +107,11 @@ __device__ __forceinline__ void index_runs(const PartArgs &a, const PageDesc &pa
         walk_page(ring, runs.p, runs.len, [&](u64 limit) -> u32 {
             while (done < count) {
                 if (at >= limit) return 0;
+                const u64 low = ring.at(at), mark = (u64)done << 32 | (at - lead);
+                u32 bytes = short_varint_bits((u32)low);
                 u64 head;
-                const u32 bytes = wide_varint(ring.at(at), (u32)ring.at(at + 8), &head);
-                const u64 mark = (u64)done << 32 | (at - lead);
+                if (bytes) head = short_varint((u32)low, bytes), bytes /= 8;
+                else bytes = wide_varint(low, (u32)ring.at(at + 8), &head);
                 if (bytes == 0 || bytes > end - at) return 1;
                 at += bytes;
                 u64 run = head >> 1, size = (runs.width + 7) / 8;
