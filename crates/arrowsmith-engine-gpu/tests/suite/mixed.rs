@@ -48,7 +48,8 @@ fn case(chance: &mut SplitMix64) -> (ArrayRef, Encoding) {
             Encoding::DELTA_BINARY_PACKED,
         ),
         1 => {
-            let floats = picks.map(|pick| pick.map(|pick| f32::from_bits(pick as u32 * 7919)));
+            let floats =
+                picks.map(|pick| pick.map(|pick| f32::from(u16::try_from(pick).unwrap()) / 7.0));
             let encoding = [Encoding::PLAIN, Encoding::BYTE_STREAM_SPLIT][chance.index(2)];
             (Arc::new(floats.collect::<Float32Array>()), encoding)
         }
