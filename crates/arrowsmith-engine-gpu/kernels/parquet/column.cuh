@@ -113,7 +113,8 @@ struct Ring {
     __device__ __forceinline__ u64 at(u32 position) const {
         const u32 first = position / 4, shift = position % 4 * 8;
         const u64 middle = word(first + 1);
-        const u32 low = (u32)((middle << 32 | word(first)) >> shift), high = (u32)((word(first + 2) << 32 | middle) >> shift);
+        const u32 low = (u32)((middle << 32 | word(first)) >> shift);
+        const u32 high = (u32)((word(first + 2) << 32 | middle) >> shift);
         return (u64)high << 32 | low;
     }
 };

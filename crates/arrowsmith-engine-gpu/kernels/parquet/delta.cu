@@ -97,7 +97,8 @@ KERNEL(delta_sums) {
     const DeltaBlock block = block_of(a, a.deltas[place >> 32], slot, place);
     // What is after the last wanted value does not matter: no other block follows.
     u64 sum = 0;
-    if (block.minis == 4) each_four(block, [&](u32, const u64 *steps) { sum += steps[0] + steps[1] + steps[2] + steps[3]; });
+    auto add_four = [&](u32, const u64 *steps) { sum += steps[0] + steps[1] + steps[2] + steps[3]; };
+    if (block.minis == 4) each_four(block, add_four);
     else each_step(block, [&](u32, u64 step) { sum += step; });
     sum = warp_scan<Sum>(sum);
     if (lane == WARP - 1) a.sums[slot] = sum;

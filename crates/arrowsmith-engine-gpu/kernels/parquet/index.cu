@@ -41,10 +41,12 @@ __device__ __forceinline__ void index_deltas(const PartArgs &a, const PageDesc &
                     const u64 low = ring.at(at);
                     // As most blocks are: four miniblocks, after a short minimum.
                     const u32 bits_of_least = short_varint_bits((u32)low), four = (u32)(low >> bits_of_least);
-                    const u32 pairs = (four & 0x00FF00FFu) + (four >> 8 & 0x00FF00FFu), all = (pairs + (pairs >> 16)) & 0xFFFF;
+                    const u32 pairs = (four & 0x00FF00FFu) + (four >> 8 & 0x00FF00FFu);
+                    const u32 all = (pairs + (pairs >> 16)) & 0xFFFF;
                     const u32 too_wide = (four | ((four & 0x7F7F7F7Fu) + 0x3F3F3F3Fu)) & 0x80808080u;
                     const u32 after = at + bits_of_least / 8 + 4 + per_mini / 8 * all;
-                    if (is_usual & (bits_of_least > 0) & (too_wide == 0) & (after <= end) & (wanted - done >= in_block)) {
+                    const bool is_sound = (bits_of_least > 0) & (too_wide == 0) & (after <= end);
+                    if (is_usual & is_sound & (wanted - done >= in_block)) {
                         slots[next] = name | (at + bits_of_least / 8 - lead);
                         leasts[next++] = unzigzag(short_varint((u32)low, bits_of_least));
                         done += in_block;

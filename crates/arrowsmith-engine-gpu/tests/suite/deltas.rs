@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! DELTA_BINARY_PACKED as no writer here makes it: blocks and miniblocks of all sizes, wide and
-//! empty ones, last ones that are missing, next to pages of other encodings, with and without nulls.
+//! empty ones, last ones that are missing, next to PLAIN pages, with and without nulls.
 
 #![cfg(feature = "shim")]
 
