@@ -100,8 +100,10 @@ struct Node {
     u32 under;
     // The number of these entries.
     u32 unders;
+    // List: whether a record has at most one.
+    u32 once;
 };
-static_assert(sizeof(Node) == 40, "Node of src/abi");
+static_assert(sizeof(Node) == 44, "Node of src/abi");
 
 // A node that becomes null with an ancestor: `times` values for each value of the ancestor.
 struct Under {
@@ -126,8 +128,10 @@ struct Column {
     u32 *tokens;
     // Of nested nodes: a byte that marks presence. Of kept JSON text: the last token.
     u8 *valid;
+    // Of lists of scalars: the token of the first item; NONE for a null of fixed size.
+    u32 *firsts;
 };
-static_assert(sizeof(Column) == 16, "Column of src/abi");
+static_assert(sizeof(Column) == 24, "Column of src/abi");
 
 // From a value to the parent value: lists by their ends, fixed-size lists by division.
 struct Hop {
@@ -315,6 +319,21 @@ static_assert(sizeof(FrameArgs) == 48, "FrameArgs of src/abi");
 typedef FrameArgs frame_depths_args;
 typedef FrameArgs frame_count_args;
 typedef FrameArgs frame_write_args;
+
+// Lists the items of lists of scalars.
+struct ExpandArgs {
+    const u8 *bytes;
+    // The first item of each list.
+    const u32 *firsts;
+    u64 lists;
+    // Where they end, after a first 0; or, of fixed-size lists, their size.
+    const u32 *ends;
+    u64 size;
+    // The token of each item, NONE for a null.
+    u32 *tokens;
+};
+static_assert(sizeof(ExpandArgs) == 48, "ExpandArgs of src/abi");
+typedef ExpandArgs expand_items_args;
 
 // Walks the tokens of records and the plan.
 struct WalkArgs {

@@ -118,6 +118,11 @@ __device__ __forceinline__ bool is_operator(u8 c) {
 }
 __device__ __forceinline__ bool is_digit(u8 c) { return (u8)(c - '0') < 10; }
 // Bytes that may directly follow a number or a literal; any other byte is part of the same word.
-__device__ __forceinline__ bool ends_word(u8 c) { return is_space(c) || is_operator(c) || c == '"'; }
+__device__ __forceinline__ bool ends_word(u8 c) {
+    // Below 64: white space, the quote, comma and colon.
+    const u64 low = (u64)1 << ' ' | (u64)1 << '\t' | (u64)1 << '\n' | (u64)1 << '\r' | (u64)1 << '"' | (u64)1 << ',' | (u64)1 << ':';
+    const u8 folded = c | 0x20;
+    return c < 64 ? low >> c & 1 : folded == '{' || folded == '}';
+}
 
 #endif

@@ -63,7 +63,7 @@ pub struct GpuOptions {
 const OFFSET_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
 /// Text of one chunk that fills the device and is still divided among threads, in bytes.
-const CHUNK_BYTES: usize = 32 << 20;
+const CHUNK_BYTES: usize = 8 << 20;
 
 impl Default for GpuOptions {
     fn default() -> Self {

@@ -76,11 +76,11 @@ __device__ bool floating(const ConvertArgs &a, const u8 *text, u64 *bits) {
     return true;
 }
 
-__device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
+__device__ bool integer(const ConvertArgs &a, const u8 *text, u64 head, u64 *bits) {
     u64 magnitude;
     bool negative;
     u32 end;
-    if (!short_at(text, &magnitude, &negative) &&
+    if (!short_at(text, head, &magnitude, &negative) &&
         (!magnitude_at(text, &magnitude, &negative, &end) || !ends_word(text[end])))
         return false;
     if (a.option) {
@@ -93,14 +93,11 @@ __device__ bool integer(const ConvertArgs &a, const u8 *text, u64 *bits) {
     return !negative && (a.width == 64 || magnitude >> a.width == 0);
 }
 
-KERNEL(convert_fixed) {
-    const u64 index = thread_index();
-    const u32 token = index < a.count ? a.tokens[index] : NONE;
-    const bool there = token != NONE;
+// The value of a column at `index`, whose text begins with `head`; `there` unless it is null.
+__device__ __forceinline__ void convert_one(const ConvertArgs &a, u64 index, bool there, const u8 *text, u64 head) {
     u64 bits = 0;
     Wide wide = {{0, 0, 0, 0}};
     if (there) {
-        const u8 *text = a.text + a.places[token];
         bool good;
         i64 value = 0;
         switch (a.kind) {
@@ -108,7 +105,7 @@ KERNEL(convert_fixed) {
             bits = text[0] == 't';
             good = bits ? is_literal(text, "true", 4) : is_literal(text, "false", 5);
             break;
-        case K_INT: good = integer(a, text, &bits); break;
+        case K_INT: good = integer(a, text, head, &bits); break;
         case K_FLOAT: good = floating(a, text, &bits); break;
         case K_DECIMAL: good = decimal(a, text, &wide); break;
         default:
@@ -155,6 +152,22 @@ KERNEL(convert_fixed) {
             break;
         default: ((u64 *)a.values)[index] = bits;
         }
+    }
+}
+
+// Values of a thread, as far apart as a block has threads: their loads wait together.
+#define CONVERT_EACH 2
+
+KERNEL(convert_fixed) {
+    const u64 near = (u64)blockIdx.x * BLOCK * CONVERT_EACH + threadIdx.x, far = near + BLOCK;
+    const u32 token0 = near < a.count ? a.tokens[near] : NONE, token1 = far < a.count ? a.tokens[far] : NONE;
+    const u8 *text0 = a.text + (token0 == NONE ? 0 : a.places[token0]);
+    const u8 *text1 = a.text + (token1 == NONE ? 0 : a.places[token1]);
+    const u64 head0 = load8(text0), head1 = load8(text1);
+    // (Not unrolled: the code of one value is long.)
+    for (u64 index = near; index <= far; index += BLOCK) {
+        const bool first = index == near;
+        convert_one(a, index, (first ? token0 : token1) != NONE, first ? text0 : text1, first ? head0 : head1);
     }
 }
 

@@ -15,13 +15,33 @@ KERNEL(index_tokens) {
     u32 at = (u32)block_scan<Sum>((u64)__popcll(mask), &total);
     for (; mask; mask &= mask - 1) found[at++] = (u16)(threadIdx.x * 64 + (u32)__ffsll((i64)mask) - 1);
     __syncthreads();
-    const u64 first = (u32)a.counts[blockIdx.x], base = (u64)blockIdx.x * BLOCK * 64;
-    for (u32 i = threadIdx.x; i < (u32)total; i += BLOCK) {
-        const u64 place = base + found[i];
-        a.places[first + i] = (u32)place;
-        a.bytes[first + i] = a.text[place];
+    // Four at a time, where all four are of this block.
+    const u64 first = (u32)a.counts[blockIdx.x], end = first + total, base = (u64)blockIdx.x * BLOCK * 64;
+    for (u64 group = (first & ~(u64)3) + 4 * threadIdx.x; group < end; group += 4 * BLOCK) {
+        Quad places;
+        u32 bytes = 0;
+        for (u32 i = 0; i < 4; i++) {
+            const u64 token = group + i;
+            if (token < first || token >= end) continue;
+            places.word[i] = (u32)(base + found[token - first]);
+            bytes |= (u32)a.text[places.word[i]] << (8 * i);
+        }
+        if (group >= first && group + 4 <= end) {
+            *(Quad *)(a.places + group) = places;
+            *(u32 *)(a.bytes + group) = bytes;
+            continue;
+        }
+        for (u32 i = 0; i < 4; i++) {
+            const u64 token = group + i;
+            if (token < first || token >= end) continue;
+            a.places[token] = places.word[i];
+            a.bytes[token] = (u8)(bytes >> (8 * i));
+        }
     }
 }
+
+// Threads of a list in `expand_items`.
+#define ITEM_THREADS 8
 
 // Tokens of a thread, below, which are one access of sixteen bytes.
 #define TOKENS 16
@@ -95,4 +115,19 @@ KERNEL(frame_write) {
     u64 total;
     u64 at = block_scan<Sum>((u64)__popc(begin), &total) + a.counts[blockIdx.x];
     for (; begin; begin &= begin - 1) a.starts[at++] = (u32)(tokens.first + (u64)__ffsll((i64)begin) - 1);
+}
+
+// The tokens of the items of lists of scalars: two apart, from the first one on. Eight threads per
+// list.
+KERNEL(expand_items) {
+    const u64 list = thread_index() / ITEM_THREADS;
+    if (list >= a.lists) return;
+    const u64 start = a.size ? list * a.size : a.ends[list];
+    const u64 count = a.size ? a.size : a.ends[list + 1] - start;
+    if (count == 0) return;
+    const u32 first = a.firsts[list];
+    for (u64 k = threadIdx.x % ITEM_THREADS; k < count; k += ITEM_THREADS) {
+        const u32 token = first + 2 * (u32)k;
+        a.tokens[start + k] = first == NONE || a.bytes[token] == 'n' ? NONE : token;
+    }
 }

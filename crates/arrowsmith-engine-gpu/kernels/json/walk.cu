@@ -19,7 +19,8 @@
 #define FRAMES 34
 // Maximum nesting depth inside skipped values.
 #define SKIP_DEPTH 128
-// Tokens that are read at once.
+// Tokens that are read at once: from the current one on, so that threads whose records are alike
+// read at the same time.
 #define AHEAD 16
 // Instead of 1 in `suspect`, between the passes: the record is sound, and its keys come in order.
 #define REGULAR 2
@@ -40,20 +41,24 @@ template <bool WRITE, bool CHECK> struct Walker {
     u32 t, end;
     // Whether every key was the predicted one.
     bool regular;
-    // The tokens `AHEAD * group` and after.
-    u32 group;
+    // The tokens `base` and after.
+    u32 base;
     u64 low, high;
 
     __device__ Walker(const WalkArgs &args, u64 of, u32 from, u32 to, bool is_regular)
-        : a(args), record(of), t(from), end(to), regular(is_regular), group(NONE), low(0), high(0) {}
+        : a(args), record(of), t(from), end(to), regular(is_regular), base(from - AHEAD), low(0), high(0) {}
 
+    // Tokens are asked for in ascending order.
     __device__ __forceinline__ u8 byte_at(u32 token) {
-        if (token / AHEAD != group) {
-            group = token / AHEAD;
-            const Quad quad = ((const Quad *)a.bytes)[group];
-            low = quad.word[0] | (u64)quad.word[1] << 32, high = quad.word[2] | (u64)quad.word[3] << 32;
+        u32 offset = token - base;
+        if (offset >= AHEAD) {
+            base = token, offset = 0;
+            const u64 *word = (const u64 *)((u64)(a.bytes + token) & ~(u64)7);
+            const u32 shift = token % 8 * 8;
+            low = word[0] >> shift, high = word[1] >> shift;
+            if (shift) low |= word[1] << (64 - shift), high |= word[2] << (64 - shift);
         }
-        return (u8)((token & 8 ? high : low) >> (token % 8 * 8));
+        return (u8)((offset & 8 ? high : low) >> (offset % 8 * 8));
     }
     __device__ __forceinline__ u8 at(u32 token) { return token < end ? byte_at(token) : (u8)0; }
     __device__ const u8 *text(u32 token) const { return a.text + a.places[token]; }
@@ -77,6 +82,7 @@ template <bool WRITE, bool CHECK> struct Walker {
                     column.valid[at] = 0;
                 } else if (below.kind == K_STRUCT || below.kind == K_FIXED_LIST) {
                     column.valid[at] = 0;
+                    if (column.firsts) column.firsts[at] = NONE;
                 } else {
                     column.tokens[at] = NONE;
                 }
@@ -171,18 +177,40 @@ template <bool WRITE, bool CHECK> struct Walker {
         }
     }
 
-    // The elements of a list of scalars, up to its end; false if it is not one after all.
+    // Whether these are four scalars other than `null`, each with a comma after it.
+    static __device__ __forceinline__ bool four_scalars(u64 tokens) {
+        const u64 odd = 0xFF00FF00FF00FF00ull, ones = 0x0101010101010101ull;
+        if ((tokens & odd) != 0x2C002C002C002C00ull) return false;
+        const u64 values = tokens | odd, folded = values | ones * 0x20;
+        const u64 comma = values ^ ones * ',', colon = values ^ ones * ':', feed = values ^ ones * '\n';
+        const u64 open = folded ^ ones * '{', close = folded ^ ones * '}', null = values ^ ones * 'n';
+        return !((((comma - ones) & ~comma) | ((colon - ones) & ~colon) | ((feed - ones) & ~feed) |
+                  ((open - ones) & ~open) | ((close - ones) & ~close) | ((null - ones) & ~null)) & ones << 7);
+    }
+
+    // The elements of a list of scalars, up to its end; false if it is not one after all. Only the
+    // first one is noted: `expand_items` lists all.
     __device__ __forceinline__ bool scalars(Frame &frame, const Node &item, const Node &node) {
         const bool fixed = node.kind == K_FIXED_LIST;
-        const u64 first = fixed ? (u64)frame.index * node.count : 0;
-        u32 *out = WRITE ? a.columns[node.first].tokens + first : 0;
+        const u64 most = fixed ? node.count : ~(u64)0;
+        if (WRITE) a.columns[frame.node].firsts[frame.index] = t;
+        if (!CHECK && (fixed || (node.once && record + 1 < a.records))) {
+            // The first pass has seen them all.
+            const u32 count = fixed ? node.count : (u32)((&counter(node.slot))[1]) - frame.due;
+            frame.due += count;
+            t += 2 * count - 1;
+            return true;
+        }
         for (;;) {
-            if (fixed && frame.due == node.count) return false;
+            if (t + 8 <= end && frame.due + (u64)4 < most && four_scalars(load8(a.bytes + t))) {
+                frame.due += 4;
+                t += 8;
+                continue;
+            }
+            if (frame.due == most) return false;
             const u8 c = at(t);
             if (!is_scalar_token(c)) return false;
-            const bool null = c == 'n';
-            if (null && (!item.nullable || (CHECK && !is_literal(text(t), "null", 4)))) return false;
-            if (WRITE) out[frame.due] = null ? NONE : t;
+            if (c == 'n' && (!item.nullable || (CHECK && !is_literal(text(t), "null", 4)))) return false;
             frame.due++;
             t++;
             const u8 then = at(t);
@@ -311,7 +339,8 @@ template <bool WRITE, bool CHECK> struct Walker {
                 } else if (kind == K_FIXED_LIST) {
                     if (top.due != node.count) return false;
                 } else {
-                    counter(node.slot) = top.due;
+                    // The thread of the record before may look where this one's list begins.
+                    if (CHECK || !node.once) counter(node.slot) = top.due;
                     if (WRITE) a.columns[top.node].tokens[top.index + 1] = top.due;
                 }
                 if (WRITE) a.columns[top.node].valid[top.index] = 1;

@@ -252,6 +252,7 @@ const Entry ENTRIES[] = {
     TOGETHER(frame_depths),
     TOGETHER(frame_count),
     TOGETHER(frame_write),
+    ALONE(expand_items),
     ALONE(walk_count),
     ALONE(walk_write),
     ALONE(walk_once),

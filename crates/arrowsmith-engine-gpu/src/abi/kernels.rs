@@ -105,6 +105,19 @@ kernels! {
         starts: Ptr => "u32 *",
     }
 
+    /// Lists the items of lists of scalars.
+    struct ExpandArgs for EXPAND_ITEMS = "expand_items" {
+        bytes: Ptr => "const u8 *",
+        /// The first item of each list.
+        firsts: Ptr => "const u32 *",
+        lists: u64 => "u64 ",
+        /// Where they end, after a first 0; or, of fixed-size lists, their size.
+        ends: Ptr => "const u32 *",
+        size: u64 => "u64 ",
+        /// The token of each item, NONE for a null.
+        tokens: Ptr => "u32 *",
+    }
+
     /// Walks the tokens of records and the plan.
     struct WalkArgs for
         WALK_COUNT = "walk_count", WALK_WRITE = "walk_write", WALK_ONCE = "walk_once"

@@ -75,6 +75,8 @@ shared! {
         under: u32 => "u32 ",
         /// The number of these entries.
         unders: u32 => "u32 ",
+        /// List: whether a record has at most one.
+        once: u32 => "u32 ",
     }
 
     /// A node that becomes null with an ancestor: `times` values for each value of the ancestor.
@@ -98,6 +100,8 @@ shared! {
         tokens: u64 => "u32 *",
         /// Of nested nodes: a byte that marks presence. Of kept JSON text: the last token.
         valid: u64 => "u8 *",
+        /// Of lists of scalars: the token of the first item; NONE for a null of fixed size.
+        firsts: u64 => "u32 *",
     }
 
     /// From a value to the parent value: lists by their ends, fixed-size lists by division.

@@ -19,7 +19,8 @@ pub struct Lane {
     pub arena: Arena,
 }
 
-/// The lanes of an engine. There are as many as decoders had at the same time.
+/// The lanes of an engine: as many as were used at the same time. The one that was given back last
+/// is taken first.
 #[derive(Debug)]
 pub struct Lanes {
     device: Arc<dyn Device>,

@@ -23,7 +23,7 @@ use super::assemble;
 use super::program::Program;
 use super::run::{Halt, Piece, Rules, Run, Suspect, Tables, Text};
 use crate::abi::{Power, bytes_of};
-use crate::device::lanes::{Lane, Lanes, Leased};
+use crate::device::lanes::{Lane, Lanes};
 use crate::device::memory::Arena;
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
@@ -46,11 +46,10 @@ pub(crate) struct JsonDecoder {
     /// Maximum bytes of text in one batch.
     offset_max: u64,
     program: Program,
-    tables: Tables,
     device: Arc<dyn Device>,
-    lane: Leased,
-    /// Memory of the tables.
-    _fixed: Arena,
+    lanes: Arc<Lanes>,
+    /// In device memory from the first piece on: many decoders of a short input get none.
+    tables: Option<(Tables, Arena)>,
     careful: Careful,
     /// Rows so far, in pieces, each with the bytes of its text.
     batches: Vec<(RecordBatch, u64)>,
@@ -82,9 +81,6 @@ impl JsonDecoder {
         host: Box<dyn Decoder>,
         counters: Arc<Counters>,
     ) -> Result<Self> {
-        let mut lane = lanes.lease()?;
-        let mut fixed = Arena::new(Arc::clone(device), u64::MAX);
-        let tables = upload(&program, &mut fixed, lane.lane()?.stream.as_mut())?;
         let limit = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         Ok(Self {
             schema: Arc::clone(plan.schema()),
@@ -100,10 +96,9 @@ impl JsonDecoder {
             piece_bytes_max: gpu.piece_bytes_max.clamp(1, PIECE_BYTES_MAX),
             offset_max: gpu.offset_max.min(OFFSET_MAX),
             program,
-            tables,
             device: Arc::clone(device),
-            lane,
-            _fixed: fixed,
+            lanes: Arc::clone(lanes),
+            tables: None,
             careful: Careful { decoder: host },
             batches: Vec::new(),
             rows: 0,
@@ -262,12 +257,25 @@ impl JsonDecoder {
             Some(at) => Text::Device(at.offset(from as u64), (to - from) as u64),
             None => Text::Host(&pass.data[from..to]),
         };
-        let Lane { stream, arena } = self.lane.lane()?;
+        // The one that was used last, whose memory is warm.
+        let mut leased = self.lanes.lease()?;
+        let Lane { stream, arena } = leased.lane()?;
+        let tables = match &self.tables {
+            Some((tables, _)) => *tables,
+            None => {
+                let mut fixed = Arena::new(Arc::clone(&self.device), u64::MAX);
+                let tables = upload(&self.program, &mut fixed, stream.as_mut())?;
+                // Later pieces use other streams.
+                stream.fetch(&[])?;
+                self.tables = Some((tables, fixed));
+                tables
+            }
+        };
         let mut run = Run {
             stream: stream.as_mut(),
             arena,
             program: &self.program,
-            tables: self.tables,
+            tables,
             rules: self.rules,
             framing: pass.chunk.framing,
             more,
@@ -278,10 +286,9 @@ impl JsonDecoder {
         if let Ok(piece) = &mut outcome
             && let Some(trees) = piece.trees.take()
         {
-            let kept = self.keep(trees, piece.records);
+            let kept = self.keep(stream.as_mut(), trees, piece.records);
             piece.kept = Some(kept.map_err(|error| named(error, &pass.chunk.position, from))?);
         }
-        let Lane { stream, arena } = self.lane.lane()?;
         arena.reset(stream.as_mut())?;
         match outcome {
             Ok(piece) => Ok(Some(piece)),
@@ -291,7 +298,7 @@ impl JsonDecoder {
     }
 
     /// Copies the columns of a piece to memory of their own.
-    fn keep(&mut self, trees: Vec<Tree>, rows: usize) -> Result<DeviceBatch> {
+    fn keep(&self, stream: &mut dyn Stream, trees: Vec<Tree>, rows: usize) -> Result<DeviceBatch> {
         let root = Tree {
             data_type: DataType::Struct(self.schema.fields().clone()),
             len: rows,
@@ -300,7 +307,6 @@ impl JsonDecoder {
             buffers: Vec::new(),
             children: trees,
         };
-        let stream = self.lane.lane()?.stream.as_mut();
         DeviceBatch::keep(&self.device, stream, &self.schema, root)
     }
 
@@ -340,7 +346,8 @@ impl JsonDecoder {
             return Ok(());
         }
         if let Some(kept) = &mut self.kept {
-            let stream = self.lane.lane()?.stream.as_mut();
+            let mut leased = self.lanes.lease()?;
+            let stream = leased.lane()?.stream.as_mut();
             kept.push(DeviceBatch::from_host(&self.device, stream, &batch)?);
             return Ok(());
         }

@@ -196,6 +196,26 @@ impl Program {
         Ok(())
     }
 
+    /// Whether a record has at most one value of a step: no list or map is around it.
+    fn is_once(&self, step: &Step) -> bool {
+        let mut around = step.parent;
+        while let Some(parent) = around {
+            if matches!(self.steps[parent].kind, Kind::List | Kind::FixedList | Kind::Map) {
+                return false;
+            }
+            around = self.steps[parent].parent;
+        }
+        true
+    }
+
+    /// Whether a step is a list whose items the walk does not note one by one.
+    pub fn has_scalars(&self, step: &Step) -> bool {
+        let item = self.steps.get(step.first).map(|item| item.kind);
+        matches!(step.kind, Kind::List | Kind::FixedList)
+            && item
+                .is_some_and(|item| !item.is_nested() && item != Kind::Json && item != Kind::Null)
+    }
+
     /// The tables for the device.
     pub fn tables(&self) -> Tables {
         let narrow = |value: usize| u32::try_from(value).unwrap_or(NONE);
@@ -213,6 +233,7 @@ impl Program {
                 table_mask: step.table_mask,
                 under: step.under,
                 unders: step.unders,
+                once: u32::from(self.is_once(step)),
             })
             .collect();
         Tables {

@@ -8,6 +8,12 @@ use super::{Fetched, Halt, Input, Piece, Run, Tables, word};
 use crate::abi::{self, *};
 use crate::device::{Ptr, failure};
 
+/// Threads of a list of scalars: `ITEM_THREADS` of the kernels.
+const ITEM_THREADS: u64 = 8;
+
+/// Values of a thread that converts numbers: `CONVERT_EACH` of the kernels.
+const CONVERT_EACH: u64 = 2;
+
 /// The device memory of one column.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::json) struct Column {
@@ -16,6 +22,8 @@ pub(in crate::json) struct Column {
     pub tokens: Ptr,
     /// One byte per value of nested columns, the last token of each value of kept JSON text.
     pub valid: Ptr,
+    /// The first item of each list of scalars.
+    pub firsts: Ptr,
     pub bits: Ptr,
     pub values: Ptr,
     pub offsets: Ptr,
@@ -86,12 +94,17 @@ impl Run<'_> {
         let mut columns = self.lay_out(records, &totals)?;
         let table: Vec<abi::Column> = columns
             .iter()
-            .map(|column| abi::Column { tokens: column.tokens.0, valid: column.valid.0 })
+            .map(|&Column { tokens, valid, firsts, .. }| abi::Column {
+                tokens: tokens.0,
+                valid: valid.0,
+                firsts: firsts.0,
+            })
             .collect();
         args.columns = self.take_with(&bytes_of(&table))?;
         let kernel = if slots == 0 { WALK_ONCE } else { WALK_WRITE };
         kernel.launch(self.stream, blocks, &args)?;
         self.stream.copy_within(structure, suspect, records)?;
+        self.items(input, &columns)?;
         let marks = Marks { suspect, structure, doubt };
         let nulls = self.convert(input, &mut columns, marks)?;
         if self.stay {
@@ -162,9 +175,32 @@ impl Run<'_> {
                 }
                 _ => column.tokens = self.take(len * 4)?,
             }
+            if program.has_scalars(step) {
+                column.firsts = self.take(len * 4)?;
+            }
             columns.push(column);
         }
         Ok(columns)
+    }
+
+    /// Lists the items of lists of scalars.
+    fn items(&mut self, input: &Input, columns: &[Column]) -> Result<(), Halt> {
+        for (step, column) in self.program.steps.iter().zip(columns) {
+            if column.firsts == Ptr(0) || column.len == 0 || columns[step.first].len == 0 {
+                continue;
+            }
+            let args = ExpandArgs {
+                bytes: input.bytes,
+                firsts: column.firsts,
+                lists: column.len,
+                ends: column.tokens,
+                size: if step.kind == Kind::FixedList { step.count as u64 } else { 0 },
+                tokens: columns[step.first].tokens,
+            };
+            let blocks = self.stream.blocks(column.len * ITEM_THREADS);
+            EXPAND_ITEMS.launch(self.stream, blocks, &args)?;
+        }
+        Ok(())
     }
 
     /// From a value of a node to its record.
@@ -201,7 +237,8 @@ impl Run<'_> {
         let mut texts = Vec::new();
         for (id, step) in program.steps.iter().enumerate() {
             let column = columns[id];
-            if column.len == 0 || step.kind == Kind::Null {
+            let always = step.kind.is_nested() && !step.nullable;
+            if column.len == 0 || step.kind == Kind::Null || always {
                 continue;
             }
             let valid = self.take(column.len.div_ceil(32) * 4)?;
@@ -269,6 +306,7 @@ impl Run<'_> {
                 doubt,
                 powers: self.tables.powers,
             };
+            let blocks = self.stream.blocks(count.div_ceil(CONVERT_EACH));
             CONVERT_FIXED.launch(self.stream, blocks, &args)?;
         }
         self.texts(columns, texts)?;

@@ -240,8 +240,8 @@ impl Run<'_> {
         let total = self.fetch_u64(&[counts.offset(scan_blocks * 8)])?[0];
         let tokens = total & u64::from(u32::MAX);
         let places = self.take(tokens * 4)?;
-        // They are read in groups.
-        let bytes = self.take(tokens.next_multiple_of(FRAME_TOKENS))?;
+        // They are read in groups, from any token on.
+        let bytes = self.take(tokens.next_multiple_of(FRAME_TOKENS) + 2 * FRAME_TOKENS)?;
         if tokens > 0 {
             let args = IndexArgs { text, tokens: masks, words, counts, places, bytes };
             INDEX_TOKENS.launch(self.stream, scan_blocks, &args)?;
