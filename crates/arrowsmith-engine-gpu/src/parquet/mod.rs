@@ -20,8 +20,6 @@ pub(crate) mod trial;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{ArrayRef, new_empty_array};
@@ -33,28 +31,19 @@ use arrowsmith_parquet::nest::{self, Nest};
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 
 use crate::GpuOptions;
-use crate::device::memory::Arena;
-use crate::device::{Device, Stream, failure};
+use crate::device::lanes::{Lane, Lanes};
+use crate::device::{Device, failure};
 use chunk::Halt;
 pub(crate) use occupancy::describe;
 use pages::{Codec, Host, Read};
 use shape::Shape;
 pub(crate) use shape::check;
 
-/// A stream with its own memory.
-#[derive(Debug)]
-struct Lane {
-    // Declared before the memory, which is freed after all work is done.
-    stream: Box<dyn Stream>,
-    arena: Arena,
-}
-
 /// Decodes columns on a device; shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    device: Arc<dyn Device>,
     options: GpuOptions,
-    lanes: Mutex<Vec<Lane>>,
+    lanes: Arc<Lanes>,
     on_device: AtomicU64,
     left: AtomicU64,
 }
@@ -62,13 +51,8 @@ pub(crate) struct Columns {
 impl Columns {
     /// Decodes on this device.
     pub(crate) fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
-        Self {
-            device,
-            options,
-            lanes: Mutex::default(),
-            on_device: AtomicU64::new(0),
-            left: AtomicU64::new(0),
-        }
+        let lanes = Arc::new(Lanes::new(device, options.memory_bytes_max));
+        Self { options, lanes, on_device: AtomicU64::new(0), left: AtomicU64::new(0) }
     }
 
     /// Counts of column windows that the device decoded, and of columns left to another engine.
@@ -80,37 +64,25 @@ impl Columns {
         self.on_device.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn lane(&self) -> Result<Lane> {
-        let kept = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match kept {
-            Some(lane) => Ok(lane),
-            None => Ok(Lane {
-                stream: Arc::clone(&self.device).stream()?,
-                arena: Arena::new(Arc::clone(&self.device), self.options.memory_bytes_max),
-            }),
-        }
-    }
-
     /// The rows of a window, or of the part of it that fits into memory.
     fn window(&self, request: &FieldRequest<'_>, rows: Range<usize>) -> Result<Window> {
         let mut rows = rows;
-        let mut lane = self.lane()?;
-        let outcome = loop {
-            let outcome = request.decode(&mut lane, &rows, &self.options);
+        let mut leased = self.lanes.lease()?;
+        let lane = leased.lane()?;
+        loop {
+            let outcome = request.decode(lane, &rows, &self.options);
             lane.arena.reset(lane.stream.as_mut())?;
             match outcome {
-                Ok(array) => break Ok(Window::Rows(array, rows.start)),
-                Err(Halt::Unsure) => break Ok(Window::Unsure),
-                Err(Halt::Failed(error)) => break Err(error),
+                Ok(array) => return Ok(Window::Rows(array, rows.start)),
+                Err(Halt::Unsure) => return Ok(Window::Unsure),
+                Err(Halt::Failed(error)) => return Err(error),
                 // The rows of lists cannot be located.
                 Err(Halt::TooLarge) if request.repeats() || rows.len() <= ROWS_MIN => {
-                    break Ok(Window::Unsure);
+                    return Ok(Window::Unsure);
                 }
                 Err(Halt::TooLarge) => rows.end = rows.start + rows.len() / 2,
             }
-        };
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
-        outcome
+        }
     }
 }
 
@@ -162,7 +134,7 @@ impl FieldRequest<'_> {
                 Ok(Read::TooLarge) => return Err(Halt::TooLarge),
                 Ok(Read::Unsure) | Err(_) => return Err(Halt::Unsure),
             };
-            let Lane { stream, arena } = lane;
+            let Lane { stream, arena } = &mut *lane;
             let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, options)?;
             arena.reset(stream.as_mut()).map_err(Halt::Failed)?;
             if !self.repeats() {

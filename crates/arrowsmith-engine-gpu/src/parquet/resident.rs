@@ -4,7 +4,7 @@
 //! Columns without ancestors are decoded in place. All others, and doubtful ones, are decoded to
 //! the host, by the engine that decodes them, and copied to the device.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_schema::DataType;
@@ -16,7 +16,8 @@ use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 use super::chunk::{self, Halt};
 use super::pages::{Host, Read};
 use super::shape::Shape;
-use super::{Columns, FieldDecoder, Lane};
+use super::{Columns, FieldDecoder};
+use crate::device::lanes::Lane;
 use crate::device::memory::Refused;
 use crate::device::resident::{DeviceBatch, Tree, tree};
 
@@ -31,10 +32,10 @@ impl Columns {
         options: &ReadOptions,
         rest: &Chain,
     ) -> Result<DeviceBatch> {
-        let mut lane = self.lane()?;
-        let batch = self.in_lane(&mut lane, file, row_group, plan, (options, rest));
+        let mut leased = self.lanes.lease()?;
+        let lane = leased.lane()?;
+        let batch = self.in_lane(lane, file, row_group, plan, (options, rest));
         lane.arena.reset(lane.stream.as_mut())?;
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
         batch
     }
 
