@@ -6,10 +6,14 @@ use std::sync::Arc;
 
 use arrowsmith_core::Result;
 
+use super::upload::Upload;
 use super::{Device, Ptr, Stream, failure};
 
 /// Every allocation begins at a multiple of this, as CUDA's own do.
 const ALIGN: u64 = 256;
+
+/// Readable bytes after those that are sent.
+const SPARE: u64 = 16;
 
 /// The bytes of a fence.
 const FENCE: u8 = 0xFD;
@@ -33,12 +37,30 @@ pub struct Arena {
     held: u64,
     bytes_max: u64,
     fences: Vec<Ptr>,
+    upload: Upload,
+}
+
+/// Bytes of the host on the device.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// Their address.
+    pub at: Ptr,
+    /// How many they are; some more after them can be read.
+    pub len: usize,
 }
 
 impl Arena {
     /// Memory of a device, at most `bytes_max`.
     pub fn new(device: Arc<dyn Device>, bytes_max: u64) -> Self {
-        Self { device, slabs: Vec::new(), used: 0, held: 0, bytes_max, fences: Vec::new() }
+        Self {
+            device,
+            slabs: Vec::new(),
+            used: 0,
+            held: 0,
+            bytes_max,
+            fences: Vec::new(),
+            upload: Upload::default(),
+        }
     }
 
     /// The device.
@@ -99,11 +121,33 @@ impl Arena {
         if self.device.fences() { stream.fill(at.offset(bytes), FENCE, 64) } else { Ok(()) }
     }
 
+    /// Allocates memory for bytes and sends them, by [`Arena::sent`] at the latest.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn send(&mut self, stream: &mut dyn Stream, bytes: &[u8]) -> Result<Sent, Refused> {
+        // Up to where the next memory begins, so that further bytes go with these.
+        let room = (bytes.len() as u64).saturating_add(SPARE).div_ceil(ALIGN).saturating_mul(ALIGN);
+        let at = self.take(room)?;
+        self.fence(stream, at, room).map_err(Refused::Device)?;
+        self.upload.add(stream, at, room, bytes).map_err(Refused::Device)?;
+        Ok(Sent { at, len: bytes.len() })
+    }
+
+    /// What was to be sent is on its way.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    pub fn sent(&mut self, stream: &mut dyn Stream) -> Result<()> {
+        self.upload.send(stream)
+    }
+
     /// Frees all allocations. Several slabs are replaced by one.
     ///
     /// # Errors
     /// An overwritten fence, which is a bug of a kernel.
     pub fn reset(&mut self, stream: &mut dyn Stream) -> Result<()> {
+        self.upload.clear();
         let fences = std::mem::take(&mut self.fences);
         if !fences.is_empty() {
             let parts: Vec<_> = fences.iter().map(|at| (*at, 64)).collect();

@@ -14,6 +14,7 @@ pub mod nvml;
 pub mod resident;
 #[cfg(feature = "shim")]
 pub mod shim;
+pub mod upload;
 
 use std::ffi::c_void;
 use std::fmt::Debug;

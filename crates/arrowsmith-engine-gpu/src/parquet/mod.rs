@@ -33,9 +33,9 @@ use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 use crate::GpuOptions;
 use crate::device::lanes::{Lane, Lanes};
 use crate::device::{Device, failure};
-use chunk::Halt;
+use chunk::{Halt, Run};
 pub(crate) use occupancy::describe;
-use pages::{Codec, Host, Read};
+use pages::{Codec, Host};
 use shape::Shape;
 pub(crate) use shape::check;
 
@@ -122,21 +122,19 @@ impl FieldRequest<'_> {
         rows: &Range<usize>,
         options: &GpuOptions,
     ) -> Result<ArrayRef, Halt> {
-        // The kernels number entries with 31 bits.
-        let most = (options.memory_bytes_max, options.offset_max);
         let mut leaves = Leaves(Vec::with_capacity(self.shapes.len()));
         for shape in self.shapes {
-            let host =
-                Host::read(self.file, self.row_group, shape, rows, most, self.verify_checksums);
-            // Another engine reports the error of a page.
-            let host = match host {
-                Ok(Read::Pages(host)) => host,
-                Ok(Read::TooLarge) => return Err(Halt::TooLarge),
-                Ok(Read::Unsure) | Err(_) => return Err(Halt::Unsure),
-            };
-            let Lane { stream, arena } = &mut *lane;
-            let mut decoded = chunk::decode(stream.as_mut(), arena, shape, &host, options)?;
-            arena.reset(stream.as_mut()).map_err(Halt::Failed)?;
+            let mut run = Run::new(lane, options);
+            let host = Host::read(
+                &mut run,
+                self.file,
+                self.row_group,
+                shape,
+                rows,
+                self.verify_checksums,
+            )?;
+            let mut decoded = chunk::decode(&mut run, shape, &host)?;
+            lane.arena.reset(lane.stream.as_mut()).map_err(Halt::Failed)?;
             if !self.repeats() {
                 // Page boundaries differ between leaves: all are sliced to the same rows.
                 let from = rows.start - host.first;

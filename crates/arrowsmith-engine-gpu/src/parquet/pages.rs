@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pages of a column chunk on the host: found, concatenated for the device, and decompressed if
-//! the device cannot.
+//! The pages of a column chunk: found on the host, decompressed there if the device cannot, and
+//! sent to it one after another.
 
 use std::ops::Range;
 
-use arrowsmith_core::Result;
 use arrowsmith_parquet::{
     DataPage, Encoding, File, LevelEncoding, Levels, PackedPage, Page, Pages, Physical,
 };
 use parquet::basic::Compression;
 
+use super::chunk::{Halt, Run};
+use super::frame::Frame;
 use super::shape::Shape;
 use crate::abi::{Cut, Kernel, PageEncoding, UNPACK_SNAPPY, UNPACK_ZSTD, UnpackArgs};
+use crate::device::Ptr;
+use crate::device::memory::{Refused, Sent};
 
-/// Readable bytes after every page, and what every page begins at a multiple of.
+/// Readable bytes after every page that is decompressed, and what it begins at a multiple of.
 const SPARE: usize = 16;
 
 /// Runs of levels that are looked at to find out that a page has no nulls.
@@ -67,8 +70,8 @@ impl Codec {
 /// Location of bytes of a page.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// In the bytes that are copied to the device.
-    Sent(Range<usize>),
+    /// As it was sent.
+    Sent(Sent),
     /// In the memory that the device decompresses to.
     Unpacked(Range<usize>),
 }
@@ -76,15 +79,26 @@ pub(super) enum Place {
 impl Place {
     pub fn len(&self) -> usize {
         match self {
-            Self::Sent(range) | Self::Unpacked(range) => range.len(),
+            Self::Sent(sent) => sent.len,
+            Self::Unpacked(range) => range.len(),
+        }
+    }
+
+    /// Its address, by that of the memory that the device decompresses to.
+    pub fn at(&self, unpacked: Ptr) -> Ptr {
+        match self {
+            Self::Sent(sent) => sent.at,
+            Self::Unpacked(range) => unpacked.offset(range.start as u64),
         }
     }
 }
 
 /// A page that the device unpacks.
 pub(super) struct Task {
-    /// Its compressed bytes, among those that are copied to the device.
-    pub from: Range<usize>,
+    /// Its compressed bytes.
+    pub from: Sent,
+    /// The blocks of a large frame.
+    pub frame: Option<Frame>,
     /// Its decompressed bytes.
     pub to: Range<usize>,
     /// Offset of the kernel's scratch memory for it.
@@ -95,20 +109,11 @@ pub(super) struct Task {
     pub page: Option<usize>,
 }
 
-/// The result of reading pages.
-pub(super) enum Read {
-    Pages(Host),
-    /// More bytes, or entries, than allowed.
-    TooLarge,
-    /// Something unsupported by the kernels, or malformed.
-    Unsure,
-}
-
-/// The pages of a chunk, on the host.
+/// The pages of a chunk, as the host knows them.
 #[derive(Default)]
 pub(super) struct Host {
-    /// Dictionary, levels and values, concatenated.
-    pub bytes: Vec<u8>,
+    /// Bytes that were sent: dictionary, levels and values.
+    pub sent_bytes: usize,
     /// Location of the dictionary, and its number of entries.
     pub dictionary: Option<(Place, usize)>,
     pub pages: Vec<HostPage>,
@@ -128,8 +133,8 @@ pub(super) struct Host {
 pub(super) struct HostPage {
     /// Its values; in a page that the device decompresses, its levels precede them.
     pub values: Place,
-    pub def: Option<Range<usize>>,
-    pub rep: Option<Range<usize>>,
+    pub def: Option<Sent>,
+    pub rep: Option<Sent>,
     pub count: usize,
     pub encoding: PageEncoding,
     /// Whether it is known that every entry has a value.
@@ -174,85 +179,80 @@ impl Host {
         flat && self.pages.iter().all(|page| page.full)
     }
 
-    /// Reads the pages that have these rows; all pages of a column of lists.
+    /// Reads the pages that have these rows, all pages of a column of lists, and sends them to the
+    /// device.
     ///
     /// # Errors
-    /// Errors of reading a page.
+    /// [`Halt`]. What is malformed is [`Halt::Unsure`]: another engine reports it.
     pub fn read(
+        run: &mut Run<'_>,
         file: &File,
         row_group: usize,
         shape: &Shape,
         rows: &Range<usize>,
-        (bytes_max, entries_max): (u64, u64),
         verify_checksums: bool,
-    ) -> Result<Read> {
-        let codec = Codec::of(file.chunk(row_group, shape.leaf)?.compression());
+    ) -> Result<Self, Halt> {
+        let unsure = |_| Halt::Unsure;
+        let codec = Codec::of(file.chunk(row_group, shape.leaf).map_err(unsure)?.compression());
         let mut host = Self { codec, ..Self::default() };
-        let mut pages = Pages::new(file, row_group, shape.leaf)?.verify_checksums(verify_checksums);
+        let pages = Pages::new(file, row_group, shape.leaf).map_err(unsure)?;
+        let mut pages = pages.verify_checksums(verify_checksums);
         let mut row = 0;
         let repeats = shape.rep_max > 0;
         while repeats || row < rows.end {
-            let info = match pages.peek()? {
+            let info = match pages.peek().map_err(unsure)? {
                 Some(info) => info,
                 None if repeats => break,
-                None => return Ok(Read::Unsure),
+                None => return Err(Halt::Unsure),
             };
             if !info.dictionary && !repeats && row + info.count <= rows.start && host.entries == 0 {
-                pages.skip()?;
+                pages.skip().map_err(unsure)?;
                 row += info.count;
                 host.first = row;
                 continue;
             }
-            let bytes = host.bytes.len().saturating_add(host.unpacked_bytes);
+            let bytes = host.sent_bytes.saturating_add(host.unpacked_bytes);
             let bytes = bytes.saturating_add(info.uncompressed_bytes) as u64;
             let entries = host.entries.saturating_add(info.count) as u64;
-            if bytes > bytes_max || (!info.dictionary && entries > entries_max) {
-                return Ok(Read::TooLarge);
+            // The kernels number entries with 31 bits.
+            let is_many = !info.dictionary && entries > run.options.offset_max;
+            if bytes > run.options.memory_bytes_max || is_many {
+                return Err(Halt::TooLarge);
             }
             if !info.dictionary {
                 row += info.count;
             }
-            // The entries of a dictionary array are decoded separately, from the host's memory.
+            // The entries of a dictionary array are decoded separately, as they were sent.
             if let Some(codec) = codec.filter(|_| !(info.dictionary && shape.keys.is_some()))
-                && let Some(page) = pages.next_packed(|packed| codec.takes(packed))?
+                && let Some(page) =
+                    pages.next_packed(|packed| codec.takes(packed)).map_err(unsure)?
             {
-                if !host.add_packed(shape, &page, codec) {
-                    return Ok(Read::Unsure);
-                }
+                host.add_packed(run, shape, &page, codec)?;
                 continue;
             }
-            match pages.next()? {
-                None => return Ok(Read::Unsure),
+            match pages.next().map_err(unsure)? {
+                None => return Err(Halt::Unsure),
                 Some(Page::Dictionary(page)) => {
-                    host.dictionary = Some((Place::Sent(host.put(page.values)), page.count));
+                    let sent = host.send(run, page.values)?;
+                    host.dictionary = Some((Place::Sent(sent), page.count));
                 }
-                Some(Page::Data(page)) => {
-                    if !host.add(shape, &page) {
-                        return Ok(Read::Unsure);
-                    }
-                }
+                Some(Page::Data(page)) => host.add(run, shape, &page)?,
             }
         }
-        Ok(if host.entries > 0 { Read::Pages(host) } else { Read::Unsure })
+        if host.entries > 0 { Ok(host) } else { Err(Halt::Unsure) }
     }
 
     /// The dictionary as a page of values.
     pub fn entries_of_dictionary(&self) -> Option<Self> {
-        let (Place::Sent(values), count) = self.dictionary.clone()? else { return None };
-        let place = Place::Sent(0..values.len());
+        let (values @ Place::Sent(_), count) = self.dictionary.clone()? else { return None };
         let encoding = PageEncoding::Plain;
-        let page = HostPage { values: place, def: None, rep: None, count, encoding, full: true };
-        let mut host = Self { pages: vec![page], entries: count, ..Self::default() };
-        host.put(self.bytes.get(values)?);
-        Some(host)
+        let page = HostPage { values, def: None, rep: None, count, encoding, full: true };
+        Some(Self { pages: vec![page], entries: count, ..Self::default() })
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Range<usize> {
-        let from = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        let range = from..self.bytes.len();
-        self.bytes.resize(after(self.bytes.len()), 0);
-        range
+    fn send(&mut self, run: &mut Run<'_>, bytes: &[u8]) -> Result<Sent, Refused> {
+        self.sent_bytes = self.sent_bytes.saturating_add(bytes.len());
+        run.send(bytes)
     }
 
     /// An encoding in the kernels; `None` for what they do not hold.
@@ -276,32 +276,44 @@ impl Host {
         (keys && (!indices || self.dictionary.is_some())).then_some(found)
     }
 
-    fn add(&mut self, shape: &Shape, page: &DataPage<'_>) -> bool {
-        let Some(encoding) = self.encoding(shape, page.encoding) else { return false };
+    fn add(&mut self, run: &mut Run<'_>, shape: &Shape, page: &DataPage<'_>) -> Result<(), Halt> {
+        let encoding = self.encoding(shape, page.encoding).ok_or(Halt::Unsure)?;
         let wanted = [(shape.def_max, &page.def), (shape.rep_max, &page.rep)];
         let is_runs = |levels: &Levels<'_>| levels.encoding == LevelEncoding::Rle;
         if wanted
             .iter()
             .any(|(max, levels)| u64::from(levels.max) != *max || (*max > 0 && !is_runs(levels)))
         {
-            return false;
+            return Err(Halt::Unsure);
         }
         let full = shape.def_max == 0 || is_full(page.def.bytes, shape.def_max, page.count);
-        let [def, rep] = wanted.map(|(max, levels)| (max > 0).then(|| self.put(levels.bytes)));
-        let values = Place::Sent(self.put(page.values));
+        let mut levels = [None; 2];
+        for (sent, (max, levels)) in levels.iter_mut().zip(wanted) {
+            if max > 0 {
+                *sent = Some(self.send(run, levels.bytes)?);
+            }
+        }
+        let [def, rep] = levels;
+        let values = Place::Sent(self.send(run, page.values)?);
         self.entries += page.count;
         self.pages.push(HostPage { values, def, rep, count: page.count, encoding, full });
-        true
+        Ok(())
     }
 
-    fn add_packed(&mut self, shape: &Shape, page: &PackedPage<'_>, codec: Codec) -> bool {
+    fn add_packed(
+        &mut self,
+        run: &mut Run<'_>,
+        shape: &Shape,
+        page: &PackedPage<'_>,
+        codec: Codec,
+    ) -> Result<(), Halt> {
         let to = self.unpacked_bytes..self.unpacked_bytes + page.unpacked_bytes;
         if page.dictionary {
             self.dictionary = Some((Place::Unpacked(to), page.count));
-            self.task(page.packed, page.unpacked_bytes, codec, 0, None);
-            return true;
+            self.task(run, page.packed, page.unpacked_bytes, codec, (0, None))?;
+            return Ok(());
         }
-        let Some(encoding) = self.encoding(shape, page.encoding) else { return false };
+        let encoding = self.encoding(shape, page.encoding).ok_or(Halt::Unsure)?;
         let (has_rep, has_def) = (shape.rep_max > 0, shape.def_max > 0);
         let mut host_page = HostPage {
             values: Place::Unpacked(to.clone()),
@@ -315,36 +327,46 @@ impl Host {
         if let Some((rep, def)) = page.v1_levels {
             let runs = Some(LevelEncoding::Rle);
             if (has_rep && rep != runs) || (has_def && def != runs) {
-                return false;
+                return Err(Halt::Unsure);
             }
             let cut = |has: bool, cut: Cut| if has { cut as u64 } else { 0 };
             cuts = cut(has_rep, Cut::Reps) | cut(has_def, Cut::Levels);
         } else {
             host_page.full = !has_def || is_full(page.def, shape.def_max, page.count);
-            host_page.def = has_def.then(|| self.put(page.def));
-            host_page.rep = has_rep.then(|| self.put(page.rep));
+            if has_def {
+                host_page.def = Some(self.send(run, page.def)?);
+            }
+            if has_rep {
+                host_page.rep = Some(self.send(run, page.rep)?);
+            }
         }
-        self.task(page.packed, page.unpacked_bytes, codec, cuts, Some(self.pages.len()));
+        let number = Some(self.pages.len());
+        self.task(run, page.packed, page.unpacked_bytes, codec, (cuts, number))?;
         self.entries += page.count;
         self.pages.push(host_page);
-        true
+        Ok(())
     }
 
-    /// Adds a page that the device decompresses, to `len` bytes.
+    /// Adds a page that the device decompresses, to `len` bytes: the levels that it begins with,
+    /// and its number.
     pub fn task(
         &mut self,
+        run: &mut Run<'_>,
         packed: &[u8],
         len: usize,
         codec: Codec,
-        cuts: u64,
-        number: Option<usize>,
-    ) {
+        (cuts, page): (u64, Option<usize>),
+    ) -> Result<(), Refused> {
         let to = self.unpacked_bytes..self.unpacked_bytes + len;
         self.unpacked_bytes = after(to.end);
         // The stored bytes of an empty page do not matter.
-        let from = if to.is_empty() { 0..0 } else { self.put(packed) };
+        let packed = if to.is_empty() { &[] } else { packed };
+        let is_large = packed.len() as u64 > run.options.split_bytes_min;
+        let frame = (codec == Codec::Zstd && is_large).then(|| Frame::parse(packed, len)).flatten();
+        let from = self.send(run, packed)?;
         let aside = self.aside_bytes;
         self.aside_bytes += codec.aside_bytes(to.len());
-        self.tasks.push(Task { from, to, aside, cuts, page: number });
+        self.tasks.push(Task { from, frame, to, aside, cuts, page });
+        Ok(())
     }
 }

@@ -13,8 +13,8 @@ use arrowsmith_engine::{Chain, ColumnRequest};
 use arrowsmith_parquet::nest::Nest;
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 
-use super::chunk::{self, Halt};
-use super::pages::{Host, Read};
+use super::chunk::{self, Halt, Run};
+use super::pages::Host;
 use super::shape::Shape;
 use super::{Columns, FieldDecoder};
 use crate::device::lanes::Lane;
@@ -93,11 +93,10 @@ impl Columns {
         options: &ReadOptions,
     ) -> Result<Option<Tree>> {
         let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(None) };
-        let most = (self.options.memory_bytes_max, self.options.offset_max);
-        let read = Host::read(file, row_group, &shape, &(0..rows), most, options.verify_checksums);
-        let Ok(Read::Pages(host)) = read else { return Ok(None) };
-        let Lane { stream, arena } = lane;
-        match chunk::stay(stream.as_mut(), arena, &shape, &host, &self.options) {
+        let mut run = Run::new(lane, &self.options);
+        let check = options.verify_checksums;
+        let read = Host::read(&mut run, file, row_group, &shape, &(0..rows), check);
+        match read.and_then(|host| chunk::stay(&mut run, &shape, &host)) {
             Ok(tree) if tree.len == rows => Ok(Some(tree)),
             Ok(_) | Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
             Err(Halt::Failed(error)) => Err(error),

@@ -4,7 +4,7 @@
 //! (`kernels/parquet/chain.cuh`).
 
 use super::chunk::Run;
-use super::frame::{Block, Frame};
+use super::frame::Block;
 use super::pages::{Codec, Host};
 use crate::GpuOptions;
 use crate::abi::*;
@@ -214,11 +214,7 @@ fn zstd(
     let mut frames = Vec::new();
     let (mut literals, mut sequences, mut blocks) = (0, 0, 0);
     for (number, task) in host.tasks.iter().enumerate() {
-        let packed = host.bytes.get(task.from.clone()).unwrap_or_default();
-        if packed.len() as u64 <= rule.bytes_min {
-            continue;
-        }
-        let Some(frame) = Frame::parse(packed, task.to.len()) else { continue };
+        let Some(frame) = &task.frame else { continue };
         let scratch = frame.blocks.iter().map(Block::scratch_bytes);
         let (more, further) = scratch.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let bytes = literals + more + sequences + further;

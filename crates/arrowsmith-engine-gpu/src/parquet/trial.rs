@@ -9,7 +9,7 @@ use parquet::basic::Compression;
 use super::chunk::{Halt, Run, unpacked};
 use super::pages::{Codec, Host};
 use crate::GpuOptions;
-use crate::device::memory::Arena;
+use crate::device::lanes::Lanes;
 use crate::device::{Device, failure};
 
 /// Pages that a device decompressed.
@@ -33,14 +33,15 @@ pub fn unpack_pages(
 ) -> Result<Unpacked> {
     let Some(codec) = Codec::of(compression) else { return Err(failure("gpu: no such codec")) };
     let mut host = Host { codec: Some(codec), ..Host::default() };
-    for (packed, len) in pages {
-        host.task(packed, *len, codec, 0, None);
-    }
-    let mut stream = Arc::clone(device).stream()?;
-    let mut arena = Arena::new(Arc::clone(device), options.memory_bytes_max);
-    let mut run = Run::new(stream.as_mut(), &mut arena, options);
-    let outcome = unpacked(&mut run, &host);
-    arena.reset(stream.as_mut())?;
+    let lanes = Arc::new(Lanes::new(Arc::clone(device), options.memory_bytes_max));
+    let mut leased = lanes.lease()?;
+    let lane = leased.lane()?;
+    let mut run = Run::new(lane, options);
+    let tasks = pages.iter().try_for_each(|(packed, len)| {
+        host.task(&mut run, packed, *len, codec, (0, None)).map_err(Halt::from)
+    });
+    let outcome = tasks.and_then(|()| unpacked(&mut run, &host));
+    lane.arena.reset(lane.stream.as_mut())?;
     let (bytes, split) = outcome.map_err(|halt| match halt {
         Halt::Failed(error) => error,
         Halt::TooLarge | Halt::Unsure => failure("gpu: the pages are too large"),

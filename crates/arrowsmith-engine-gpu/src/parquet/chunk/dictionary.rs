@@ -4,7 +4,6 @@
 use super::super::pages::Host;
 use super::super::shape::{Form, Shape};
 use super::run::{Halt, Run};
-use super::unpack::Areas;
 use crate::abi::*;
 use crate::device::Ptr;
 
@@ -22,11 +21,11 @@ pub(super) fn dictionary(
     run: &mut Run<'_>,
     shape: &Shape,
     host: &Host,
-    areas: Areas,
+    unpacked: Ptr,
     bad: Ptr,
 ) -> Result<Dictionary, Halt> {
-    let Some((at, count)) = host.dictionary.clone() else { return Ok(Dictionary::default()) };
-    let (bytes, len) = (areas.at(&at), at.len());
+    let Some((at, count)) = &host.dictionary else { return Ok(Dictionary::default()) };
+    let (bytes, len, count) = (at.at(unpacked), at.len(), *count);
     if shape.keys.is_some() {
         // Its entries are decoded separately; each has at least one byte.
         if count > len {

@@ -9,7 +9,6 @@ mod slots;
 mod unpack;
 mod values;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
@@ -23,17 +22,16 @@ use self::dictionary::dictionary;
 use self::gather::{Parts, Rows, gather};
 pub(super) use self::run::{Halt, Run};
 use self::slots::Levels;
+use self::unpack::unpack;
 pub(super) use self::unpack::unpacked;
-use self::unpack::{Areas, unpack};
 pub(super) use self::values::{DELTA_BLOCK, RUN_EACH};
 use self::values::{Direct, chains};
 use super::pages::Host;
 use super::shape::Shape;
-use crate::GpuOptions;
 use crate::abi::*;
-use crate::device::memory::Arena;
+use crate::device::Ptr;
+use crate::device::memory::Sent;
 use crate::device::resident::{Part, Tree};
-use crate::device::{Ptr, Stream};
 
 /// A leaf, as the device has decoded it.
 pub(super) struct Decoded {
@@ -43,21 +41,14 @@ pub(super) struct Decoded {
 }
 
 /// Decodes the pages of a chunk.
-pub(super) fn decode(
-    stream: &mut dyn Stream,
-    arena: &mut Arena,
-    shape: &Shape,
-    host: &Host,
-    options: &GpuOptions,
-) -> Result<Decoded, Halt> {
-    let mut run = Run::new(stream, arena, options);
-    let mut decoded = column(&mut run, shape, host)?;
+pub(super) fn decode(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
+    let mut decoded = column(run, shape, host)?;
     let Some(keys) = &shape.keys else { return Ok(decoded) };
     // The decoded values are keys; the dictionary is a page of values.
     let entries = host.entries_of_dictionary().ok_or(Halt::Unsure)?;
     let values = match entries.entries {
         0 => new_empty_array(&shape.data_type),
-        _ => column(&mut run, &shape.entries(), &entries)?.array,
+        _ => column(run, &shape.entries(), &entries)?.array,
     };
     let data = decoded.array.to_data();
     decoded.array = dictionary_of(data, values, keys).ok_or(Halt::Unsure)?;
@@ -82,15 +73,8 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt
 }
 
 /// Decodes a column without ancestors, and leaves it in the arena.
-pub(super) fn stay(
-    stream: &mut dyn Stream,
-    arena: &mut Arena,
-    shape: &Shape,
-    host: &Host,
-    options: &GpuOptions,
-) -> Result<Tree, Halt> {
-    let mut run = Run::new(stream, arena, options);
-    let made = make(&mut run, shape, host)?;
+pub(super) fn stay(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Tree, Halt> {
+    let made = make(run, shape, host)?;
     let [bad, nulls, bits, buffers @ ..] = &made.parts[..] else { return Err(Halt::Unsure) };
     let found = run.fetch(&[*bad, *nulls])?;
     let nulls = found[1].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
@@ -118,7 +102,8 @@ struct Made {
 }
 
 fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
-    let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
+    run.sent()?;
+    let unpacked = run.zeros(host.unpacked_bytes)?;
     let bad = run.zeros(4)?;
     // Where the pages are described, since those that are split are named by their chains.
     let at = run.take(host.pages.len() * PageDesc::BYTES)?;
@@ -128,11 +113,11 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     let mut pages = Vec::with_capacity(host.pages.len());
     let mut first = 0;
     for (number, page) in host.pages.iter().enumerate() {
-        let at = |range: &Range<usize>| (areas.sent.0 + range.start as u64, range.len() as u64);
-        let (levels, levels_len) = page.def.as_ref().map_or((0, 0), at);
-        let (reps, reps_len) = page.rep.as_ref().map_or((0, 0), at);
+        let at = |sent: Sent| (sent.at.0, sent.len as u64);
+        let (levels, levels_len) = page.def.map_or((0, 0), at);
+        let (reps, reps_len) = page.rep.map_or((0, 0), at);
         pages.push(PageDesc {
-            values: areas.at(&page.values).0,
+            values: page.values.at(unpacked).0,
             values_len: page.values.len() as u64,
             levels,
             levels_len,
@@ -151,7 +136,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
     }
     run.copy_in(at, &bytes_of(&pages))?;
     let page_count = host.pages.len() as u64;
-    unpack(run, host, areas, at, bad)?;
+    unpack(run, host, unpacked, at, bad)?;
     let pages = values::Pages { at, count: page_count, bad };
     let entries = run.entries(shape, host, pages)?;
     let levels = entries.levels;
@@ -167,7 +152,7 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
         (args.valid, args.entry_of) = (rows.valid, rows.entry_of);
         run.launch(WRITE_SLOTS, run.blocks(host.entries as u64), &args)?;
     }
-    let dictionary = dictionary(run, shape, host, areas, bad)?;
+    let dictionary = dictionary(run, shape, host, unpacked, bad)?;
     let direct = Direct::of(run, shape, host)?;
     let chains = (chains, chains_at);
     let values = run.values((shape, host), pages, entries.values, dictionary, direct, chains)?;

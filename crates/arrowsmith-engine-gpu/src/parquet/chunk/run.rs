@@ -8,7 +8,8 @@ use arrowsmith_core::Result;
 use super::super::split::EACH;
 use crate::GpuOptions;
 use crate::abi::{Arguments, Kernel, SLOTS_JOIN, SLOTS_SPREAD, SLOTS_SUM, SlotArgs};
-use crate::device::memory::{Arena, Refused};
+use crate::device::lanes::Lane;
+use crate::device::memory::{Arena, Refused, Sent};
 use crate::device::{Ptr, Stream};
 
 /// Why a leaf was not decoded.
@@ -39,9 +40,10 @@ pub(in crate::parquet) struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// A chunk with this memory.
-    pub fn new(stream: &'r mut dyn Stream, arena: &'r mut Arena, options: &'r GpuOptions) -> Self {
-        Self { stream, arena, options }
+    /// A chunk in this lane.
+    pub fn new(lane: &'r mut Lane, options: &'r GpuOptions) -> Self {
+        let Lane { stream, arena } = lane;
+        Self { stream: stream.as_mut(), arena, options }
     }
 
     /// Positions of a segment of a page that is split.
@@ -76,6 +78,16 @@ impl<'r> Run<'r> {
         let at = self.take(bytes.len())?;
         self.copy_in(at, bytes)?;
         Ok(at)
+    }
+
+    /// Sends bytes of a page to the device, by [`Run::sent`] at the latest.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<Sent, Refused> {
+        self.arena.send(self.stream, bytes)
+    }
+
+    /// All that was to be sent is on its way.
+    pub fn sent(&mut self) -> Result<(), Refused> {
+        self.arena.sent(self.stream).map_err(Refused::Device)
     }
 
     /// Sets memory to a byte.

@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pages that were sent compressed: where they are, and their decompression on the device.
+//! The decompression of pages that were sent compressed.
 
 use arrow_buffer::MutableBuffer;
 
-use super::super::pages::{Host, Place};
+use super::super::pages::Host;
 use super::super::split;
 use super::run::{Halt, Run};
 use crate::abi::*;
 use crate::device::Ptr;
 use crate::device::memory::Refused;
 
-/// Addresses of the pages' bytes on the device.
-#[derive(Clone, Copy)]
-pub(super) struct Areas {
-    pub(super) sent: Ptr,
-    pub(super) unpacked: Ptr,
-}
-
-impl Areas {
-    pub(super) fn at(self, place: &Place) -> Ptr {
-        match place {
-            Place::Sent(range) => self.sent.offset(range.start as u64),
-            Place::Unpacked(range) => self.unpacked.offset(range.start as u64),
-        }
-    }
-}
-
 /// Unpacks the pages that were sent compressed, and finds where their levels end.
 pub(super) fn unpack(
     run: &mut Run<'_>,
     host: &Host,
-    areas: Areas,
+    unpacked: Ptr,
     pages: Ptr,
     bad: Ptr,
 ) -> Result<Vec<UnpackTask>, Refused> {
@@ -43,9 +27,9 @@ pub(super) fn unpack(
         .tasks
         .iter()
         .map(|task| UnpackTask {
-            from: areas.sent.offset(task.from.start as u64).0,
-            from_len: task.from.len() as u64,
-            to: areas.unpacked.offset(task.to.start as u64).0,
+            from: task.from.at.0,
+            from_len: task.from.len as u64,
+            to: unpacked.offset(task.to.start as u64).0,
             to_len: task.to.len() as u64,
             aside: aside.offset(task.aside as u64).0,
             cuts: task.cuts,
@@ -66,12 +50,13 @@ pub(in crate::parquet) fn unpacked(
     run: &mut Run<'_>,
     host: &Host,
 ) -> Result<(Option<Vec<u8>>, usize), Halt> {
-    let areas = Areas { sent: run.put(&host.bytes)?, unpacked: run.zeros(host.unpacked_bytes)? };
+    run.sent()?;
+    let unpacked = run.zeros(host.unpacked_bytes)?;
     let bad = run.zeros(4)?;
-    let tasks = unpack(run, host, areas, Ptr(0), bad)?;
+    let tasks = unpack(run, host, unpacked, Ptr(0), bad)?;
     // The last field of a chain is whether one block decoded the page after all.
     let serial = ChainTask::BYTES as u64 - 8;
-    let mut parts = vec![(bad, 4), (areas.unpacked, host.unpacked_bytes)];
+    let mut parts = vec![(bad, 4), (unpacked, host.unpacked_bytes)];
     parts.extend(
         tasks.iter().filter(|task| task.chain != 0).map(|task| (Ptr(task.chain + serial), 8)),
     );
