@@ -13,7 +13,7 @@ use arrowsmith_engine::{Chain, ColumnRequest};
 use arrowsmith_parquet::nest::Nest;
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 
-use super::chunk::{self, Halt, Run};
+use super::chunk::{Halt, Queued, Run};
 use super::pages::Host;
 use super::shape::Shape;
 use super::{Columns, FieldDecoder};
@@ -48,10 +48,18 @@ impl Columns {
         (options, rest): (&ReadOptions, &Chain),
     ) -> Result<DeviceBatch> {
         let rows = file.row_group_rows(row_group)?;
-        let mut children = Vec::with_capacity(plan.fields.len());
+        // The device is waited for once, after the work of all columns.
+        let mut queued = Vec::with_capacity(plan.fields.len());
         for column in &plan.fields {
-            let here = self.column_here(lane, file, row_group, column, rows, options)?;
-            children.push(match here {
+            queued.push(self.queued(lane, file, row_group, column, rows, options)?);
+        }
+        let notes: Vec<_> = queued.iter().flatten().flat_map(Queued::notes).collect();
+        let notes = if notes.is_empty() { Vec::new() } else { lane.stream.fetch(&notes)? };
+        let mut notes = notes.into_iter();
+        let mut children = Vec::with_capacity(plan.fields.len());
+        for (column, queued) in plan.fields.iter().zip(queued) {
+            let here = queued.and_then(|queued| queued.tree(&notes.next()?, &notes.next()?));
+            children.push(match here.filter(|tree| tree.len == rows) {
                 Some(tree) => {
                     self.count_on_device();
                     tree
@@ -82,8 +90,8 @@ impl Columns {
         DeviceBatch::keep(lane.arena.device(), lane.stream.as_mut(), &plan.schema, root)
     }
 
-    /// A column decoded in place; `None` if it has to be decoded to the host.
-    fn column_here(
+    /// A column that is decoded in place; `None` if it has to be decoded to the host.
+    fn queued(
         &self,
         lane: &mut Lane,
         file: &File,
@@ -91,14 +99,14 @@ impl Columns {
         column: &Column,
         rows: usize,
         options: &ReadOptions,
-    ) -> Result<Option<Tree>> {
+    ) -> Result<Option<Queued>> {
         let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(None) };
         let mut run = Run::new(lane, &self.options);
         let check = options.verify_checksums;
         let read = Host::read(&mut run, file, row_group, &shape, &(0..rows), check);
-        match read.and_then(|host| chunk::stay(&mut run, &shape, &host)) {
-            Ok(tree) if tree.len == rows => Ok(Some(tree)),
-            Ok(_) | Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
+        match read.and_then(|host| Queued::new(&mut run, shape, &host)) {
+            Ok(queued) => Ok(Some(queued)),
+            Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
             Err(Halt::Failed(error)) => Err(error),
         }
     }

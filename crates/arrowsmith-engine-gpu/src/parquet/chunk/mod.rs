@@ -72,25 +72,49 @@ fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt
     Ok(Decoded { array, ancestors: ancestors.collect::<Result<_, _>>()? })
 }
 
-/// Decodes a column without ancestors, and leaves it in the arena.
-pub(super) fn stay(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Tree, Halt> {
-    let made = make(run, shape, host)?;
-    let [bad, nulls, bits, buffers @ ..] = &made.parts[..] else { return Err(Halt::Unsure) };
-    let found = run.fetch(&[*bad, *nulls])?;
-    let nulls = found[1].iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
-    if found[0].iter().any(|byte| *byte != 0) || (nulls > 0 && !shape.nullable) {
-        return Err(Halt::Unsure);
-    }
-    let part = |(at, bytes): &(Ptr, usize)| Part { at: *at, bytes: *bytes as u64 };
-    Ok(Tree {
-        data_type: shape.data_type.clone(),
-        len: made.rows,
-        null_count: nulls,
-        valid: (nulls > 0).then(|| part(bits)),
-        buffers: buffers.iter().map(part).collect(),
-        children: Vec::new(),
-    })
+/// A column without ancestors whose work is queued, and that stays in the arena.
+pub(super) struct Queued {
+    shape: Shape,
+    made: Made,
 }
+
+impl Queued {
+    /// Queues the work of a column.
+    pub fn new(run: &mut Run<'_>, shape: Shape, host: &Host) -> Result<Self, Halt> {
+        let made = make(run, &shape, host)?;
+        Ok(Self { shape, made })
+    }
+
+    /// Where it is noted whether anything is malformed, and how many nulls there are.
+    pub fn notes(&self) -> impl Iterator<Item = (Ptr, u64)> {
+        (0..NOTES).map(|part| match self.made.parts.get(part) {
+            Some((at, bytes)) => (*at, *bytes as u64),
+            None => (Ptr(0), 0),
+        })
+    }
+
+    /// The column, by its notes; `None` if another engine has to decode it.
+    pub fn tree(self, bad: &[u8], nulls: &[u8]) -> Option<Tree> {
+        let Self { shape, made } = self;
+        let [_, _, bits, buffers @ ..] = &made.parts[..] else { return None };
+        let nulls = nulls.iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+        if bad.iter().any(|byte| *byte != 0) || (nulls > 0 && !shape.nullable) {
+            return None;
+        }
+        let part = |(at, bytes): &(Ptr, usize)| Part { at: *at, bytes: *bytes as u64 };
+        Some(Tree {
+            data_type: shape.data_type,
+            len: made.rows,
+            null_count: nulls,
+            valid: (nulls > 0).then(|| part(bits)),
+            buffers: buffers.iter().map(part).collect(),
+            children: Vec::new(),
+        })
+    }
+}
+
+/// Parts of [`Queued::notes`].
+const NOTES: usize = 2;
 
 /// The device's result for a chunk.
 struct Made {
