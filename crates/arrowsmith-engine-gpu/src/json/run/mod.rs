@@ -241,7 +241,9 @@ impl Run<'_> {
         let tokens = total & u64::from(u32::MAX);
         let places = self.take(tokens * 4)?;
         // They are read in groups, from any token on.
-        let bytes = self.take(tokens.next_multiple_of(FRAME_TOKENS) + 2 * FRAME_TOKENS)?;
+        let room = tokens.next_multiple_of(FRAME_TOKENS) + 2 * FRAME_TOKENS;
+        let bytes = self.take(room)?;
+        self.stream.fill(bytes.offset(tokens), 0, room - tokens)?;
         if tokens > 0 {
             let args = IndexArgs { text, tokens: masks, words, counts, places, bytes };
             INDEX_TOKENS.launch(self.stream, scan_blocks, &args)?;
