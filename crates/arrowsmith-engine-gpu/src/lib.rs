@@ -57,6 +57,10 @@ pub struct GpuOptions {
     pub split_pages_max: u64,
     /// Bytes up to which a page is not split. Default 16 KiB.
     pub split_bytes_min: u64,
+    /// Pinned memory in which the device may leave results, in bytes; beyond that, they are copied.
+    /// It saves half of the host's work where results are large. A batch in it is part of a larger
+    /// allocation, and must not be read in a child process after a fork. Default 0.
+    pub pinned_bytes_max: u64,
 }
 
 /// Maximum value of a 32-bit offset.
@@ -74,6 +78,7 @@ impl Default for GpuOptions {
             offset_max: OFFSET_MAX,
             split_pages_max: 1056,
             split_bytes_min: 16 << 10,
+            pinned_bytes_max: 0,
         }
     }
 }
@@ -90,6 +95,13 @@ impl GpuOptions {
     #[must_use]
     pub fn with_offset_max(mut self, most: u64) -> Self {
         self.offset_max = most.min(OFFSET_MAX);
+        self
+    }
+
+    /// Sets how much pinned memory results may be in, in bytes.
+    #[must_use]
+    pub fn with_pinned_bytes_max(mut self, bytes: u64) -> Self {
+        self.pinned_bytes_max = bytes;
         self
     }
 
@@ -148,6 +160,7 @@ pub struct GpuEngine {
 impl GpuEngine {
     /// An engine on this device.
     pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
+        device.hold_results(options.pinned_bytes_max);
         let columns = Arc::new(Columns::new(Arc::clone(&device), options.clone()));
         let lanes = Arc::new(Lanes::new(Arc::clone(&device), options.memory_bytes_max));
         Self { device, options, counters: Arc::default(), columns, lanes }
@@ -195,9 +208,8 @@ impl GpuEngine {
         program: Program,
         host: Box<dyn Decoder>,
     ) -> Result<JsonDecoder> {
-        let (device, lanes) = (&self.device, &self.lanes);
         let counters = Arc::clone(&self.counters);
-        JsonDecoder::new(plan, options, device, lanes, &self.options, program, host, counters)
+        JsonDecoder::new(plan, options, &self.lanes, &self.options, program, host, counters)
     }
 
     /// A row group as a batch that stays on the device. Columns that the kernels do not decode

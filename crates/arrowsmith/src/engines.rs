@@ -84,6 +84,7 @@ pub const ENGINES: &[Entry] = &[
 pub struct EngineOptions {
     explain: bool,
     gpu_memory_bytes_max: Option<u64>,
+    gpu_pinned_bytes_max: u64,
     #[cfg(feature = "gpu")]
     gpu_device: Option<OpenDevice>,
 }
@@ -100,6 +101,14 @@ impl EngineOptions {
     #[must_use]
     pub fn with_gpu_memory_bytes_max(mut self, bytes: u64) -> Self {
         self.gpu_memory_bytes_max = Some(bytes);
+        self
+    }
+
+    /// Pinned memory in which a GPU may leave batches, in bytes; beyond that, they are copied. Such
+    /// a batch must not be read in a child process after a fork. The default is 0.
+    #[must_use]
+    pub fn with_gpu_pinned_bytes_max(mut self, bytes: u64) -> Self {
+        self.gpu_pinned_bytes_max = bytes;
         self
     }
 
@@ -206,7 +215,7 @@ fn gpu(options: &EngineOptions) -> Result<Chain> {
 /// [`Error::Config`] if there is no usable GPU, with the reason; errors of the driver.
 #[cfg(feature = "gpu")]
 pub fn open_gpu(options: &EngineOptions) -> Result<GpuEngine> {
-    let mut bounds = GpuOptions::default();
+    let mut bounds = GpuOptions::default().with_pinned_bytes_max(options.gpu_pinned_bytes_max);
     if let Some(bytes) = options.gpu_memory_bytes_max {
         bounds = bounds.with_memory_bytes_max(bytes);
     }

@@ -126,11 +126,16 @@ impl<const INFER: bool> fmt::Debug for ReadArgs<INFER> {
     }
 }
 
+/// Pinned memory in which a GPU may leave batches.
+const PINNED_BYTES_MAX: u64 = 1 << 30;
+
 /// The engine of the options. With `explain` it only has to answer who would decode what.
 pub fn open_engine(name: &str, gpu_memory_bytes_max: u64, explain: bool) -> Outcome<Chain> {
     let options = EngineOptions::default()
         .with_explain(explain)
-        .with_gpu_memory_bytes_max(gpu_memory_bytes_max);
+        .with_gpu_memory_bytes_max(gpu_memory_bytes_max)
+        // The command does not fork.
+        .with_gpu_pinned_bytes_max(PINNED_BYTES_MAX);
     Ok(arrowsmith::engines::open(name, &options)?)
 }
 

@@ -35,6 +35,11 @@ impl Lanes {
         Self { device, bytes_max, idle: Mutex::default() }
     }
 
+    /// The device.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
     /// An idle lane, or a new one. It comes back when the lease is dropped.
     ///
     /// # Errors

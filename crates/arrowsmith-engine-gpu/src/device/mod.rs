@@ -21,7 +21,7 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::Buffer;
 use arrowsmith_core::{Error, Result};
 
 /// Threads of a block on a GPU, in every kernel; `BLOCK` of kernels/common.cuh.
@@ -66,6 +66,10 @@ pub trait Device: Send + Sync + Debug {
 
     /// Frees memory returned by `allocate`, after all work so far of every stream.
     fn free(&self, at: Ptr, bytes: u64);
+
+    /// Lets results be in pinned memory, where the device has written them, up to this many bytes;
+    /// by default, and beyond that, they are copied to other memory.
+    fn hold_results(&self, _bytes_max: u64) {}
 
     /// Seconds that each of some copies took, from the host to the device and back, from pinned
     /// memory: the upper limit of the machine.
@@ -168,7 +172,7 @@ pub trait Stream: Send + Debug {
     ///
     /// # Errors
     /// The driver's error for any work queued before.
-    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>>;
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<Buffer>>;
 
     /// An event that is signalled when all work so far is done; `None` if it is done already.
     ///

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, RecordBatch, RecordBatchOptions, StructArray, make_array};
-use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_buffer::Buffer;
 use arrow_data::transform::MutableArrayData;
 use arrow_data::{ArrayData, layout};
 use arrow_schema::{DataType, Field, SchemaRef};
@@ -94,8 +94,8 @@ impl Tree {
     }
 
     /// The array on the host, from its buffers in the order of `parts`; validated by Arrow.
-    fn fetched(&self, buffers: &mut impl Iterator<Item = MutableBuffer>) -> Result<ArrayData> {
-        let mut next = || buffers.next().map(Buffer::from);
+    fn fetched(&self, buffers: &mut impl Iterator<Item = Buffer>) -> Result<ArrayData> {
+        let mut next = || buffers.next();
         let mut builder = ArrayData::builder(self.data_type.clone()).len(self.len);
         if self.valid.is_some() {
             builder = builder.null_bit_buffer(next());

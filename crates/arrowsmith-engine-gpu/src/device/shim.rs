@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::Result;
 
 use super::{Device, Event, Ptr, Stream, failure, host_len};
@@ -174,7 +174,7 @@ impl Stream for ShimStream {
         }
     }
 
-    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<Buffer>> {
         let mut fetched = Vec::with_capacity(parts.len());
         for &(at, bytes) in parts {
             let mut buffer = MutableBuffer::from_len_zeroed(host_len(bytes)?);
@@ -182,7 +182,7 @@ impl Stream for ShimStream {
             unsafe {
                 buffer.as_mut_ptr().copy_from_nonoverlapping(at.0 as *const u8, buffer.len());
             }
-            fetched.push(buffer);
+            fetched.push(buffer.into());
         }
         Ok(fetched)
     }

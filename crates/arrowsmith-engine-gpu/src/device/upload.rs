@@ -72,7 +72,7 @@ impl Upload {
 
 #[cfg(test)]
 mod tests {
-    use arrow_buffer::MutableBuffer;
+    use arrow_buffer::Buffer;
 
     use super::*;
     use crate::device::Event;
@@ -101,7 +101,7 @@ mod tests {
             unreachable!()
         }
 
-        fn fetch(&mut self, _: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
+        fn fetch(&mut self, _: &[(Ptr, u64)]) -> Result<Vec<Buffer>> {
             unreachable!()
         }
 

@@ -74,7 +74,6 @@ impl JsonDecoder {
     pub fn new(
         plan: &Arc<Plan>,
         options: &DecodeOptions,
-        device: &Arc<dyn Device>,
         lanes: &Arc<Lanes>,
         gpu: &GpuOptions,
         program: Program,
@@ -96,7 +95,7 @@ impl JsonDecoder {
             piece_bytes_max: gpu.piece_bytes_max.clamp(1, PIECE_BYTES_MAX),
             offset_max: gpu.offset_max.min(OFFSET_MAX),
             program,
-            device: Arc::clone(device),
+            device: Arc::clone(lanes.device()),
             lanes: Arc::clone(lanes),
             tables: None,
             careful: Careful { decoder: host },

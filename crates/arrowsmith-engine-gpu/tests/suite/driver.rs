@@ -170,6 +170,34 @@ fn json_is_read_through_a_driver() {
     driver.is_left();
 }
 
+/// Batches are where the device has written them, while there is room; and outlive the engine.
+#[test]
+fn results_are_in_pinned_memory() {
+    let Some(driver) = Driver::here() else { return };
+    let (plan, text) = workload(Workload::Battery, 1 << 19);
+    let expected = rows(&OracleEngine, &plan, &text[..]).unwrap();
+    let expected = expected.slice(0, expected.num_rows() / 2);
+    for most in [1 << 21, 1 << 20, 0] {
+        let options = GpuOptions::default().with_pinned_bytes_max(most);
+        let engine = GpuEngine::open(options).unwrap();
+        let decode = || {
+            let chain = before_cpu(engine.clone());
+            let mut decoder = chain.decoder(&plan, &DecodeOptions::default()).unwrap();
+            decoder.decode(&Chunk::new(&text, Framing::Lines)).unwrap();
+            decoder.flush().unwrap().unwrap()
+        };
+        let held: Vec<_> = (0..3).map(|_| decode()).collect();
+        assert!(held.iter().all(|batch| *batch == expected), "{most}");
+        drop(held);
+        // In memory that was given back.
+        let again = decode();
+        drop(engine);
+        assert_eq!(again, expected, "{most}");
+        drop(again);
+        assert_eq!(driver.live(), 0, "{most}");
+    }
+}
+
 /// A file, by the device and by the CPU engine.
 fn columns(engine: &GpuEngine, seed: u64) -> arrowsmith_core::Result<(u64, u64)> {
     let file = File::open(random::file(seed).bytes, &Limits::default())?;

@@ -3,6 +3,7 @@
 //! error is returned with its name. A kernel fault is reported by the next `fetch`, and by every
 //! call after it, so that none of its output is taken for a result.
 
+mod pinned;
 mod stream;
 
 use std::collections::HashMap;
@@ -17,7 +18,8 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use cudarc::nvrtc::{self, CompileOptions};
 
-use self::stream::{CudaStream, Pinned};
+use self::pinned::{Pinned, Results};
+use self::stream::CudaStream;
 use super::nvml::{BUS_BYTES, Nvml};
 use super::{Device, Ptr, Stream, failure, host_len, no_room};
 use crate::{abi, kernel};
@@ -49,6 +51,7 @@ pub struct CudaDevice {
     /// The stream of allocations; no other work is on it.
     order: Handle<sys::CUstream_st>,
     kernels: HashMap<&'static str, Handle<sys::CUfunc_st>>,
+    results: Results,
 }
 
 /// A driver handle. It may be used from any thread: the driver is thread-safe.
@@ -132,6 +135,7 @@ impl CudaDevice {
             pool: Handle(std::ptr::null_mut()),
             order: Handle(std::ptr::null_mut()),
             kernels: HashMap::new(),
+            results: Results::default(),
         };
         let _entered = opened.enter()?;
         opened.make_pool()?;
@@ -223,6 +227,7 @@ impl Drop for CudaDevice {
             let _ = unsafe { result::module::unload(self.module.0) };
         }
         if let Ok(_entered) = self.enter() {
+            self.results.release();
             if !self.order.0.is_null() {
                 // SAFETY: created in `make_pool`; `free` has waited for its work.
                 let _ = unsafe { result::stream::destroy(self.order.0) };
@@ -303,6 +308,10 @@ impl Device for CudaDevice {
             // SAFETY: `allocate` returned this address, and callers free it once; no work uses it.
             let _ = unsafe { result::free_async(at.0, self.order.0) };
         }
+    }
+
+    fn hold_results(&self, bytes_max: u64) {
+        self.results.set_bytes_max(usize::try_from(bytes_max).unwrap_or(usize::MAX));
     }
 
     fn copy_seconds(&self, bytes: usize, rounds: usize) -> Result<(Vec<f64>, Vec<f64>)> {

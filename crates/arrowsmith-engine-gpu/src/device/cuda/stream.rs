@@ -2,61 +2,15 @@
 //! A CUDA stream: copies through pinned memory, launches, and events.
 
 use std::ffi::c_void;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::Result;
 use cudarc::driver::{result, sys};
 
+use super::pinned::{Pinned, Results};
 use super::{CudaDevice, Handle, checked};
 use crate::device::{BLOCK, Event, Ptr, Stream, failure, host_len};
-
-/// Pinned host memory, which the device copies to and from by DMA.
-#[derive(Debug)]
-pub(super) struct Pinned {
-    at: Option<Handle<c_void>>,
-    bytes: usize,
-    /// Bytes that queued copies still use.
-    used: usize,
-}
-
-impl Pinned {
-    pub(super) const EMPTY: Self = Self { at: None, bytes: 0, used: 0 };
-
-    /// Frees the old memory and allocates `bytes`. No queued copy may use the old memory.
-    pub(super) fn grow(&mut self, bytes: usize) -> Result<()> {
-        self.release();
-        let bytes = bytes.next_power_of_two().max(1 << 20);
-        // SAFETY: the memory is written before it is read.
-        let at = checked("cuMemHostAlloc", unsafe { result::malloc_host(bytes, 0) })?;
-        if NonNull::new(at).is_none() {
-            return Err(failure("gpu: no pinned memory"));
-        }
-        (self.at, self.bytes, self.used) = (Some(Handle(at)), bytes, 0);
-        Ok(())
-    }
-
-    pub(super) fn release(&mut self) {
-        if let Some(at) = self.at.take() {
-            // SAFETY: `malloc_host` returned it; the stream was synchronized, so no copy uses it.
-            let _ = unsafe { result::free_host(at.0) };
-        }
-        (self.bytes, self.used) = (0, 0);
-    }
-
-    /// The bytes `from..from + len`.
-    pub(super) fn slice(&mut self, from: usize, len: usize) -> &mut [u8] {
-        match self.at {
-            // SAFETY: `from + len <= self.bytes`, the size of the allocation; the stream was
-            // synchronized, or queued copies use other parts.
-            Some(at) if from + len <= self.bytes => unsafe {
-                std::slice::from_raw_parts_mut(at.0.cast::<u8>().add(from), len)
-            },
-            _ => &mut [],
-        }
-    }
-}
 
 /// A CUDA stream, with pinned memory for uploads and downloads.
 #[derive(Debug)]
@@ -192,13 +146,15 @@ impl Stream for CudaStream {
         checked(&format!("kernel {kernel}"), launched)
     }
 
-    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<MutableBuffer>> {
-        let _entered = self.device.enter()?;
+    fn fetch(&mut self, parts: &[(Ptr, u64)]) -> Result<Vec<Buffer>> {
+        let device = Arc::clone(&self.device);
+        let _entered = device.enter()?;
         let mut bytes = 0;
         for part in parts {
             bytes += host_len(part.1.next_multiple_of(64))?;
         }
-        if self.down.bytes < bytes {
+        let held = Results::take(&self.device, bytes)?;
+        if held.is_none() && self.down.bytes < bytes {
             // A fetch that failed half-way may still use this memory.
             self.wait()?;
             self.down.grow(bytes)?;
@@ -207,10 +163,18 @@ impl Stream for CudaStream {
         for &(at, len) in parts {
             let len = host_len(len)?;
             if len > 0 {
-                let staged = self.down.slice(from, len);
+                let room = match &held {
+                    // SAFETY: each part has its own bytes, which are read after the copy only.
+                    Some(held) => unsafe { held.room(from, len) },
+                    None => self.down.slice(from, len),
+                };
                 // SAFETY: by the contract of `Stream`, `at` is device memory of at least `len`
-                // bytes; the staged bytes are not accessed until the stream is synchronized, below.
-                let copied = unsafe { result::memcpy_dtoh_async(staged, at.0, self.stream.0) };
+                // bytes; `room` is not accessed until the stream is synchronized, below.
+                let copied = unsafe { result::memcpy_dtoh_async(room, at.0, self.stream.0) };
+                if copied.is_err() {
+                    // Earlier copies may still write to it.
+                    self.wait()?;
+                }
                 checked("cuMemcpyDtoHAsync", copied)?;
             }
             from += len.next_multiple_of(64);
@@ -220,10 +184,15 @@ impl Stream for CudaStream {
         let mut from = 0;
         for part in parts {
             let len = host_len(part.1)?;
-            let mut buffer = MutableBuffer::new(len);
-            buffer.extend_from_slice(self.down.slice(from, len));
+            fetched.push(match &held {
+                Some(held) => held.buffer(from, len),
+                None => {
+                    let mut buffer = MutableBuffer::new(len);
+                    buffer.extend_from_slice(self.down.slice(from, len));
+                    buffer.into()
+                }
+            });
             from += len.next_multiple_of(64);
-            fetched.push(buffer);
         }
         Ok(fetched)
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The columns of a piece: walks its records, converts its values, fetches the result.
 
-use arrow_buffer::Buffer;
 use arrowsmith_core::Framing;
 
 use super::{Fetched, Halt, Input, Piece, Run, Tables, word};
@@ -382,8 +381,7 @@ impl Run<'_> {
         let mut fetched = self.stream.fetch(&parts)?.into_iter();
         let doubts = fetched.next().unwrap_or_default();
         let counts = fetched.next().unwrap_or_default();
-        let mut next =
-            || fetched.next().map(Buffer::from).ok_or_else(|| failure("gpu: a part less"));
+        let mut next = || fetched.next().ok_or_else(|| failure("gpu: a part less"));
         for (id, (step, column)) in program.steps.iter().zip(columns).enumerate() {
             let len = usize::try_from(column.len).unwrap_or(usize::MAX);
             let mut out = Fetched { len, ..Fetched::default() };

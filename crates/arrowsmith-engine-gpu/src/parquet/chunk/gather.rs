@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::Buffer;
 
 use super::super::pages::{Host, HostPage};
 use super::super::shape::{Form, Shape};
@@ -144,7 +144,7 @@ pub(super) fn gather(
 }
 
 /// Nothing is malformed, by what the kernels have noted.
-fn is_sound(bad: &MutableBuffer) -> Result<(), Halt> {
+fn is_sound(bad: &Buffer) -> Result<(), Halt> {
     if bad.iter().any(|byte| *byte != 0) { Err(Halt::Unsure) } else { Ok(()) }
 }
 

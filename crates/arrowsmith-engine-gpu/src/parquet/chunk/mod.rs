@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, make_array, new_empty_array};
-use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
@@ -202,14 +202,14 @@ fn fetched(run: &mut Run<'_>, shape: &Shape, made: &Made) -> Result<ArrayRef, Ha
     let data_type = if shape.keys.is_some() { DataType::Int32 } else { shape.made.clone() };
     let mut data = ArrayData::builder(data_type).len(count);
     if has_nulls && shape.nullable {
-        data = data.null_bit_buffer(Some(Buffer::from(bits)));
+        data = data.null_bit_buffer(Some(bits));
     } else if has_nulls && shape.ancestors.is_empty() && shape.slots == (0, 0) && shape.def_max <= 1
     {
         // Nothing else can be null here.
         return Err(Halt::Unsure);
     }
     for part in fetched {
-        data = data.add_buffer(Buffer::from(part));
+        data = data.add_buffer(part);
     }
     // Validated by Arrow: an invalid array is not returned.
     let array = make_array(data.build().map_err(|_| Halt::Unsure)?);

@@ -2,7 +2,7 @@
 //! The device as the steps of a chunk use it: memory, copies, launches, prefix sums. It knows no
 //! page.
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::Buffer;
 use arrowsmith_core::Result;
 
 use super::super::split::EACH;
@@ -111,7 +111,7 @@ impl<'r> Run<'r> {
         kernel.launch(self.stream, grid, args).map_err(Refused::Device)
     }
 
-    pub(super) fn fetch(&mut self, parts: &[(Ptr, usize)]) -> Result<Vec<MutableBuffer>, Refused> {
+    pub(super) fn fetch(&mut self, parts: &[(Ptr, usize)]) -> Result<Vec<Buffer>, Refused> {
         let parts: Vec<_> = parts.iter().map(|(at, bytes)| (*at, *bytes as u64)).collect();
         self.stream.fetch(&parts).map_err(Refused::Device)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The decompression of pages that were sent compressed.
 
-use arrow_buffer::MutableBuffer;
+use arrow_buffer::Buffer;
 
 use super::super::pages::Host;
 use super::super::split;
@@ -61,7 +61,7 @@ pub(in crate::parquet) fn unpacked(
         tasks.iter().filter(|task| task.chain != 0).map(|task| (Ptr(task.chain + serial), 8)),
     );
     let fetched = run.fetch(&parts)?;
-    let zero = |bytes: &MutableBuffer| bytes.iter().all(|byte| *byte == 0);
+    let zero = |bytes: &Buffer| bytes.iter().all(|byte| *byte == 0);
     let bytes = zero(&fetched[0]).then(|| fetched[1].to_vec());
     Ok((bytes, fetched[2..].iter().filter(|serial| zero(serial)).count()))
 }
