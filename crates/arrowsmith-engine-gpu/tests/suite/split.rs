@@ -124,5 +124,7 @@ fn damaged_pages_are_the_same_split_or_not() {
         assert!(whole == split, "seed {seed}: {encoding}");
         *(if whole.is_some() { &mut values } else { &mut doubts }) += 1;
     }
-    assert!(doubts > 10 && values > 10, "{doubts} and {values}");
+    // A run of few seeds, as under a sanitizer, says nothing about how many.
+    let few = common::seeds(150) < 150;
+    assert!(few || (doubts > 10 && values > 10), "{doubts} and {values}");
 }
