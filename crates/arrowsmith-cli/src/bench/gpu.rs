@@ -74,12 +74,17 @@ pub fn run(args: &GpuBenchArgs) -> Outcome {
     if !args.sizes.is_empty() {
         options.sizes_bytes.clone_from(&args.sizes);
     }
-    let device = GpuEngine::open(GpuOptions::default()).map(Device).map_err(|e| e.to_string());
+    // As the command does it.
+    let bounds = GpuOptions::default().with_pinned_bytes_max(1 << 30);
+    let device = GpuEngine::open(bounds).map(Device).map_err(|e| e.to_string());
     let gpu = device.as_ref().map(|device| device as &dyn Gpu).map_err(String::as_str);
     let report = gpu::run(&options, gpu, &mut |line| eprintln!("{line}"));
     eprintln!("{} figures, {} not measured", report.rows.len(), report.not_measured.len());
     write_report(&args.outputs, &report, || arrowsmith_bench::html(&report))
 }
+
+/// Rounds that together take less have no energy.
+const ENERGY_SECONDS_MIN: f64 = 1.0;
 
 struct Device(GpuEngine);
 
@@ -137,7 +142,10 @@ impl Device {
             measured.seconds.push(seconds);
         }
         let after = self.0.device().joules();
-        measured.joules = before.ok().zip(after.ok()).map(|(before, after)| after - before);
+        // The device counts in steps of some tens of milliseconds.
+        if measured.seconds.iter().sum::<f64>() >= ENERGY_SECONDS_MIN {
+            measured.joules = before.ok().zip(after.ok()).map(|(before, after)| after - before);
+        }
         Ok(measured)
     }
 
