@@ -104,6 +104,12 @@ struct alignas(16) Quad {
     u32 word[4];
 };
 
+// The highest bit of each byte that is zero, exact up to the first one.
+__device__ __forceinline__ u64 zero_bytes(u64 word) {
+    const u64 ones = 0x0101010101010101ull;
+    return (word - ones) & ~word & ones << 7;
+}
+
 // Eight bytes at any address: two aligned words hold them. (Seven more bytes must be readable.)
 __device__ __forceinline__ u64 load8(const u8 *p) {
     const u64 *word = (const u64 *)((u64)p & ~(u64)7);

@@ -161,8 +161,8 @@ impl GpuEngine {
     /// An engine on this device.
     pub fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
         device.hold_results(options.pinned_bytes_max);
-        let columns = Arc::new(Columns::new(Arc::clone(&device), options.clone()));
         let lanes = Arc::new(Lanes::new(Arc::clone(&device), options.memory_bytes_max));
+        let columns = Arc::new(Columns::new(Arc::clone(&lanes), options.clone()));
         Self { device, options, counters: Arc::default(), columns, lanes }
     }
 

@@ -15,8 +15,8 @@
 // bit of each, exact up to the first one.
 __device__ __forceinline__ u64 special(u64 word) {
     const u64 ones = 0x0101010101010101ull, high = ones << 7;
-    const u64 quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-    return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word) | word) & high;
+    const u64 control = (word - ones * 0x20) & ~word & high;
+    return zero_bytes(word ^ ones * '"') | zero_bytes(word ^ ones * '\\') | control | (word & high);
 }
 
 // Bytes of a string after its quote, without escapes; and whether it has any.

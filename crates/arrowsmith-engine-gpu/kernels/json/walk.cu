@@ -184,8 +184,8 @@ template <bool WRITE, bool CHECK> struct Walker {
         const u64 values = tokens | odd, folded = values | ones * 0x20;
         const u64 comma = values ^ ones * ',', colon = values ^ ones * ':', feed = values ^ ones * '\n';
         const u64 open = folded ^ ones * '{', close = folded ^ ones * '}', null = values ^ ones * 'n';
-        return !((((comma - ones) & ~comma) | ((colon - ones) & ~colon) | ((feed - ones) & ~feed) |
-                  ((open - ones) & ~open) | ((close - ones) & ~close) | ((null - ones) & ~null)) & ones << 7);
+        return !(zero_bytes(comma) | zero_bytes(colon) | zero_bytes(feed) | zero_bytes(open) | zero_bytes(close) |
+                 zero_bytes(null));
     }
 
     // The elements of a list of scalars, up to its end; false if it is not one after all. Only the

@@ -90,23 +90,18 @@ __device__ __forceinline__ u32 short_varint(u32 bytes, u32 bits) {
     return (x & 0x7F) | (x >> 1 & 0x3F80) | (x >> 2 & 0x1FC000) | (x >> 3 & 0xFE00000);
 }
 
-// Sixteen bytes at once.
-struct alignas(16) Sixteen {
-    u32 words[4];
-};
-
 // Bytes of a page that one thread walks through, from head to head, while all threads bring the
-// next ones: tiles of two `Sixteen` per thread, of which the ring has four.
+// next ones: tiles of two `Quad` per thread, of which the ring has four.
 #define RING_TILE (BLOCK * 32)
 #define RING_BYTES (4 * RING_TILE)
 // A head is shorter than a tile of the smallest blocks.
 #define HEAD_MOST 1024
 struct Ring {
-    Sixteen bytes[RING_BYTES / 16];
+    Quad bytes[RING_BYTES / 16];
     u32 done[2];
 
     __device__ __forceinline__ u64 word(u32 number) const {
-        return bytes[number / 4 % (RING_BYTES / 16)].words[number % 4];
+        return bytes[number / 4 % (RING_BYTES / 16)].word[number % 4];
     }
 
     // Eight bytes from a position on.
@@ -125,10 +120,10 @@ struct Ring {
 // thread of the block must call it.
 template <class Walk> __device__ __forceinline__ void walk_page(Ring &ring, const u8 *p, u64 len, Walk walk) {
     const u32 lead = (u32)((u64)p % 16);
-    const Sixteen *from = (const Sixteen *)(p - lead);
+    const Quad *from = (const Quad *)(p - lead);
     const u64 chunks = (lead + len + 15) / 16, tiles = (lead + len) / RING_TILE + 1;
     const u32 a = threadIdx.x, b = BLOCK + threadIdx.x;
-    Sixteen one = {{0, 0, 0, 0}}, two = one;
+    Quad one = {{0, 0, 0, 0}}, two = one;
     u64 next = 0;
     auto load = [&](u64 tile) {
         next = tile * (RING_TILE / 16);

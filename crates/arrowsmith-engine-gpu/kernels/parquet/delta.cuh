@@ -7,6 +7,7 @@
 // Values of the smallest block of deltas, miniblocks of the largest one that is taken.
 #define DELTA_BLOCK 128
 #define MINIS_MOST 512
+static_assert(MINIS_MOST + 32 <= HEAD_MOST && HEAD_MOST <= RING_TILE, "a head ends in the next tile");
 // Instead of a block of deltas: there is none.
 #define NO_SLOT (~(u64)0)
 

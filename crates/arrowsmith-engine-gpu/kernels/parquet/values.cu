@@ -6,7 +6,7 @@
 
 // A number of eight or four bytes.
 __device__ __forceinline__ u64 load_number(const u8 *from, u64 bytes) {
-    return bytes == 8 ? unpack(from, 0, 64) : unpack_short(from, 0, 32);
+    return bytes == 8 ? load8(from) : unpack_short(from, 0, 32);
 }
 
 __device__ __forceinline__ void store_number(u8 *out, u64 row, u64 bytes, u64 number) {

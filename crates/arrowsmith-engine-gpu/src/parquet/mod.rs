@@ -31,8 +31,8 @@ use arrowsmith_parquet::nest::{self, Nest};
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, RowSelection};
 
 use crate::GpuOptions;
+use crate::device::failure;
 use crate::device::lanes::{Lane, Lanes};
-use crate::device::{Device, failure};
 use chunk::{Halt, Run};
 pub(crate) use occupancy::describe;
 use pages::{Codec, Host};
@@ -49,9 +49,8 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Decodes on this device.
-    pub(crate) fn new(device: Arc<dyn Device>, options: GpuOptions) -> Self {
-        let lanes = Arc::new(Lanes::new(device, options.memory_bytes_max));
+    /// Decodes in these lanes.
+    pub(crate) fn new(lanes: Arc<Lanes>, options: GpuOptions) -> Self {
         Self { options, lanes, on_device: AtomicU64::new(0), left: AtomicU64::new(0) }
     }
 
