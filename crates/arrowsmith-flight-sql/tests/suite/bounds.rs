@@ -582,7 +582,7 @@ async fn what_functions_make_in_reason_is_made() {
 async fn a_query_ends_when_its_time_is_over() {
     let options = SqlOptions {
         threads: 2,
-        query_time: Some(Duration::from_millis(300)),
+        query_time: Some(Duration::from_secs(1)),
         ..SqlOptions::default()
     };
     let sql = Sql::with(options).await;

@@ -173,7 +173,7 @@ async fn end(mut stream: FlightRecordBatchStream) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_hangs_is_cut_off_and_the_others_go_on() {
     let mut sink =
-        start(FlightOptions { buffer_bytes_max: 4 << 20, stall_timeout_ms: 1_000, ..options() })
+        start(FlightOptions { buffer_bytes_max: 4 << 20, stall_timeout_ms: 3_000, ..options() })
             .await;
     let hangs = subscribe(sink.address(), "cars").await;
     let mut reads = subscribe(sink.address(), "cars").await;
@@ -194,7 +194,7 @@ async fn one_that_hangs_is_cut_off_and_the_others_go_on() {
         receipt.await.unwrap();
     }
     // 60 MB went through 4 MB, after the wait for the one that takes nothing.
-    assert!(begin.elapsed() > Duration::from_millis(900), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() > Duration::from_millis(2_900), "{:?}", begin.elapsed());
     let end = end(hangs).await;
     assert!(end.contains("cut off"), "{end}");
 }
@@ -364,7 +364,7 @@ async fn streams_share_an_address_and_leave_it_when_they_end() {
     // Free again, soon.
     let begin = Instant::now();
     while let Err(error) = open("cars", &options).await {
-        assert!(begin.elapsed() < Duration::from_secs(10), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(120), "{error}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

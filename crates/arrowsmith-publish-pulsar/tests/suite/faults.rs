@@ -131,7 +131,7 @@ async fn what_is_given_up_is_taken_again_in_order_only(broker: &Arc<Broker>) {
     let mut next = 10;
     let begin = Instant::now();
     while next < 30 {
-        assert!(begin.elapsed() < Duration::from_secs(60), "stuck at {next}");
+        assert!(begin.elapsed() < Duration::from_secs(240), "stuck at {next}");
         match send(&sink, next).await.await {
             Ok(_) => next += 1,
             Err(PulsarError::Timeout { .. }) => {}
@@ -228,7 +228,7 @@ async fn a_token_that_is_replaced_is_used(broker: &Broker, options: &PulsarOptio
     std::fs::copy(secure.join("token"), &file).unwrap();
     let begin = Instant::now();
     while let Err(error) = send(&sink, 1).await.await {
-        assert!(begin.elapsed() < Duration::from_secs(30), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(120), "{error}");
     }
     sink.close().await;
 }
@@ -270,5 +270,5 @@ async fn where_no_broker_is_it_says_so_and_soon() {
         assert!(!error.is_permanent());
         server.join().unwrap();
     }
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert!(begin.elapsed() < Duration::from_secs(60));
 }

@@ -128,7 +128,7 @@ impl Made {
     /// Closes the queue when this many rows are published.
     fn run_until(self, rows: u64) {
         let sink = std::thread::spawn(move || run(self.sink));
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(120);
         while self.metrics.published.get() < rows {
             assert!(Instant::now() < until, "{rows} rows are not published in time");
             std::thread::sleep(Duration::from_millis(5));

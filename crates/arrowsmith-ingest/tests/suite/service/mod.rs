@@ -75,7 +75,7 @@ fn numbers(folder: &Path) -> Vec<i64> {
 }
 
 fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + Duration::from_secs(120);
     while !condition() {
         assert!(Instant::now() < until, "{what} did not happen in time");
         std::thread::sleep(Duration::from_millis(10));
