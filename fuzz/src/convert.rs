@@ -112,11 +112,11 @@ pub fn csv(data: &[u8]) {
         Pieces { bytes: text.to_vec(), at: 0, end: 0, rng }
     };
     let mut reader = pieces();
-    let most = usize::MAX;
-    let Ok((schema, start)) = csv::infer(&mut reader, None, delimiter, records, most, FIELDS_MAX)
-    else {
-        return;
-    };
+    let mut inference = csv::Inference::new(delimiter, records, usize::MAX, FIELDS_MAX);
+    let Ok(start) = inference.add(&mut reader, None, true) else { return };
+    // Another file of the same records changes nothing.
+    inference.add(&mut pieces(), None, false).expect("it was read before");
+    let schema = inference.schema();
     let whole = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
     let (expected, _) = whole.infer_schema(text, records).expect("it was inferred in pieces");
     // A column without values is text: later records may have some.

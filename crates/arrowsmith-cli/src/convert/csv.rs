@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
-use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith::{Error, Result};
 
 /// Maximum number of rows of a batch.
@@ -20,30 +20,99 @@ const BATCH_VALUES_MAX: usize = 1 << 20;
 /// Maximum size of a header, in bytes.
 const HEADER_BYTES_MAX: usize = 1 << 20;
 
-/// The schema of the first `records` records after the header, or of all; and what of the text was
-/// read for it, at most about `most` bytes.
-///
-/// # Errors
-/// [`Error::Io`] for a text that is not CSV, for one without a header or with more than
-/// `fields_max` names in it, and if `most` bytes are not enough.
-pub fn infer(
-    reader: &mut dyn BufRead,
-    name: Option<&str>,
-    delimiter: u8,
-    records: Option<usize>,
-    most: usize,
+/// Infers the schema of several texts: that of one text with the header and all their records.
+pub struct Inference {
+    format: Format,
     fields_max: usize,
-) -> Result<(Schema, Vec<u8>)> {
-    let format = Format::default().with_header(true).with_delimiter(delimiter);
-    // First the header alone: memory is taken for as many columns as it has.
-    let mut start = Start { reader, read: Vec::new(), most: HEADER_BYTES_MAX.min(most) };
-    let (header, _) = format.infer_schema(&mut start, Some(0)).map_err(|e| named(e, name))?;
-    check(&with_text(&header), fields_max).map_err(|reason| invalid(name, &reason))?;
-    let Start { reader, read, .. } = start;
-    let mut start = Start { reader, read: Vec::new(), most };
-    let mut again = Cursor::new(&read).chain(&mut start);
-    let (schema, _) = format.infer_schema(&mut again, records).map_err(|e| named(e, name))?;
-    Ok((with_text(&schema), [read, start.read].concat()))
+    /// Without what later records say. Columns without a value are of type null.
+    schema: Option<Schema>,
+    /// Records to look at; `None`: all.
+    left: Option<usize>,
+    /// Bytes that may be read.
+    most: usize,
+}
+
+impl Inference {
+    /// Of the first `records` records, or of all; they take at most about `most` bytes.
+    pub fn new(delimiter: u8, records: Option<usize>, most: usize, fields_max: usize) -> Self {
+        let format = Format::default().with_header(true).with_delimiter(delimiter);
+        Self { format, fields_max, schema: None, left: records, most }
+    }
+
+    /// Whether no more texts are needed.
+    pub fn is_done(&self) -> bool {
+        self.schema.is_some() && self.left == Some(0)
+    }
+
+    /// Reads the next text as far as needed, and returns what was read if `keep`. A text with other
+    /// names in its header ends the inference: reading it is an error.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a text that is not CSV, for one without a header or with too many names in
+    /// it, and if the bytes that may be read are not enough.
+    pub fn add(
+        &mut self,
+        reader: &mut dyn BufRead,
+        name: Option<&str>,
+        keep: bool,
+    ) -> Result<Vec<u8>> {
+        let format = &self.format;
+        // First the header alone: memory is taken for as many columns as it has.
+        let mut start = Start::new(reader, HEADER_BYTES_MAX.min(self.most), true);
+        let (header, _) = format.infer_schema(&mut start, Some(0)).map_err(|e| named(e, name))?;
+        check(&with_text(&header), self.fields_max).map_err(|reason| invalid(name, &reason))?;
+        let Start { reader, kept, .. } = start;
+        let mut start = Start::new(reader, self.most, keep);
+        let mut again = Cursor::new(&kept).chain(&mut start);
+        let inferred = format.infer_schema(&mut again, self.left);
+        let (schema, records) = inferred.map_err(|e| named(e, name))?;
+        self.most = self.most.saturating_sub(kept.len() + start.read);
+        self.left = self.left.map(|left| left.saturating_sub(records));
+        let names = |schema: &Schema| -> Vec<String> {
+            schema.fields().iter().map(|field| field.name().clone()).collect()
+        };
+        self.schema = Some(match self.schema.take() {
+            None => schema,
+            Some(before) if names(&before) == names(&schema) => merged(&before, &schema),
+            Some(before) => {
+                self.left = Some(0);
+                before
+            }
+        });
+        Ok(if keep { [kept, start.kept].concat() } else { Vec::new() })
+    }
+
+    /// The schema, with text where there was no value.
+    pub fn schema(self) -> Schema {
+        self.schema.map_or_else(Schema::empty, |schema| with_text(&schema))
+    }
+}
+
+/// The schema for the records of two texts with the same names.
+fn merged(one: &Schema, other: &Schema) -> Schema {
+    let both = one.fields().iter().zip(other.fields());
+    let fields = both.map(|(one, other)| {
+        let wider = wider(one.data_type(), other.data_type());
+        one.as_ref().clone().with_data_type(wider)
+    });
+    Schema::new(fields.collect::<Vec<Field>>())
+}
+
+/// The type of a column with values of both types, as arrow-csv infers it within one text.
+fn wider(one: &DataType, other: &DataType) -> DataType {
+    match (one, other) {
+        (same, other) if same == other => same.clone(),
+        (DataType::Null, some) | (some, DataType::Null) => some.clone(),
+        (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
+            DataType::Float64
+        }
+        (time @ DataType::Timestamp(..), DataType::Date32)
+        | (DataType::Date32, time @ DataType::Timestamp(..)) => time.clone(),
+        (DataType::Timestamp(one, None), DataType::Timestamp(other, None)) => {
+            DataType::Timestamp((*one).max(*other), None)
+        }
+        _ => DataType::Utf8,
+    }
 }
 
 /// With text where there was no value: later records may have some, which a column of nulls would
@@ -57,16 +126,24 @@ fn with_text(schema: &Schema) -> Schema {
     Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
-/// Keeps what is read.
+/// Counts what is read, and may keep it.
 struct Start<'a> {
     reader: &'a mut dyn BufRead,
-    read: Vec<u8>,
+    read: usize,
     most: usize,
+    keep: bool,
+    kept: Vec<u8>,
+}
+
+impl<'a> Start<'a> {
+    fn new(reader: &'a mut dyn BufRead, most: usize, keep: bool) -> Self {
+        Self { reader, read: 0, most, keep, kept: Vec::new() }
+    }
 }
 
 impl Read for Start<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read.len() >= self.most {
+        if self.read >= self.most {
             let message = format!(
                 "the records to infer the schema from take more than {} bytes; give --schema",
                 self.most
@@ -74,7 +151,10 @@ impl Read for Start<'_> {
             return Err(io::Error::other(message));
         }
         let count = self.reader.read(buffer)?;
-        self.read.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        self.read += count;
+        if self.keep {
+            self.kept.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        }
         Ok(count)
     }
 }
@@ -224,7 +304,9 @@ mod tests {
     const FIELDS_MAX: usize = 1000;
 
     fn inferred(text: &str, records: Option<usize>, most: usize) -> Result<(Schema, Vec<u8>)> {
-        infer(&mut text.as_bytes(), None, b',', records, most, FIELDS_MAX)
+        let mut inference = Inference::new(b',', records, most, FIELDS_MAX);
+        let read = inference.add(&mut text.as_bytes(), None, true)?;
+        Ok((inference.schema(), read))
     }
 
     fn read(text: &str, most: usize) -> Result<Vec<RecordBatch>> {
@@ -259,6 +341,35 @@ mod tests {
         let nulls = schema.field(1).clone().with_data_type(DataType::Null);
         let nulls = Schema::new(vec![schema.field(0).clone(), nulls]);
         assert!(reader(nulls).err().unwrap().to_string().contains("\"b\" cannot be of type null"));
+    }
+
+    #[test]
+    fn several_texts_have_the_types_of_one() {
+        let values = [
+            "",
+            "true",
+            "1",
+            "1.5",
+            "2024-01-01",
+            "2024-01-01T00:00:00",
+            "2024-01-01T00:00:00.001",
+            "2024-01-01T00:00:00.000001",
+            "2024-01-01T00:00:00.000000001",
+            "x",
+        ];
+        for one in values {
+            for other in values {
+                let mut inference = Inference::new(b',', None, usize::MAX, FIELDS_MAX);
+                for value in [one, other] {
+                    let text = format!("a,b\n{value},1\n");
+                    assert!(!inference.is_done());
+                    inference.add(&mut text.as_bytes(), None, false).unwrap();
+                }
+                let (schema, _) =
+                    inferred(&format!("a,b\n{one},1\n{other},1\n"), None, usize::MAX).unwrap();
+                assert_eq!(inference.schema(), schema, "{one:?}, {other:?}");
+            }
+        }
     }
 
     #[test]

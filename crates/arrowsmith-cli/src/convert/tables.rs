@@ -6,21 +6,22 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use arrow_array::RecordBatch;
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowsmith::options::InferRecords;
-use arrowsmith::{Error, Input, JsonReadOptions, Partitions};
+use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Partitions};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_flight::dataset::{FileAccess, Format, Read, Snapshot};
 use arrowsmith_flight::ipc::{Bounds, CONTINUATION, StreamReader};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes};
 
-use super::csv::{self, Csv};
+use super::csv::{Csv, Inference};
 use super::target::Target;
 use super::{print, summary_text};
 use crate::args::ConvertArgs;
@@ -189,30 +190,33 @@ fn stream(name: &str) -> Outcome<Option<StreamReader>> {
     Ok(Some(StreamReader::new(name, reader, Bounds::default())?))
 }
 
-/// CSV with a header. The schema is given, or inferred from the first input.
+/// A text, and the values of its folders.
+struct Text {
+    name: Option<Arc<str>>,
+    values: Vec<ArrayRef>,
+    source: Source,
+}
+
+enum Source {
+    Closed(Input),
+    /// An input that cannot be opened again, of which the start was read and put back.
+    Begun(Box<dyn BufRead>),
+}
+
+/// CSV with a header. The schema is given, or inferred from the first records of all inputs.
 fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
     let files = input::files(&args.input, input::CSV_EXTENSIONS)?;
     let bytes: u64 = files.iter().filter_map(|file| file.input.stored_bytes()).sum();
     let declared = options.partitions.as_ref().map_or(&[][..], |types| types.fields());
     let partitions = Partitions::new(&files, declared)?;
-    let mut inputs = files.into_iter();
-    let first = inputs.next().ok_or_else(|| Failure::Usage("no input".to_owned()))?;
-    let (name, values) = (first.input.name(), partitions.values(&first)?);
-    let mut reader = opened(first.input, options)?;
-    let mut start = Vec::new();
+    let text = |file: DataFile| {
+        let (name, values) = (file.input.name(), partitions.values(&file)?);
+        Ok(Text { name, values, source: Source::Closed(file.input) })
+    };
+    let mut texts = files.into_iter().map(text).collect::<Result<Vec<_>, Error>>()?;
     let schema = match &options.schema {
         Some(schema) => Arc::clone(schema),
-        None => {
-            let (records, most) = match options.infer_records {
-                InferRecords::All => (None, usize::MAX),
-                InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
-            };
-            let (name, fields_max) = (name.as_deref(), options.fields_max);
-            let inferred = csv::infer(&mut reader, name, delimiter, records, most, fields_max);
-            let (schema, read) = inferred?;
-            start = read;
-            Arc::new(schema)
-        }
+        None => Arc::new(inferred(&mut texts, options, delimiter)?),
     };
     let all = partitions.schema(&schema);
     let kept = match &options.columns {
@@ -225,18 +229,17 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
     let own = names().filter(|name| !of_folder(name)).map(|name| schema.index_of(name));
     let own = own.collect::<Result<Vec<_>, _>>().map_err(Error::from)?;
     let limits = (options.record_bytes_max, options.fields_max);
-    let again: Box<dyn BufRead> = Box::new(Cursor::new(start).chain(reader));
-    let first = Csv::new(name, again, &schema, Some(&own), delimiter, limits)?;
+    let options = options.clone();
+    let mut opened = texts.into_iter().map(move |text| {
+        let reader = text.source.open(&options)?;
+        let csv = Csv::new(text.name, reader, &schema, Some(&own), delimiter, limits)?;
+        Ok((csv, text.values))
+    });
+    let (first, values) = opened.next().ok_or_else(|| Failure::Usage("no input".to_owned()))??;
     let extended = partitions.schema(&first.schema());
     let order = names().map(|name| extended.index_of(name)).collect::<Result<Vec<_>, _>>();
     let order = order.map_err(Error::from)?;
     let output = Arc::new(extended.project(&order).map_err(Error::from)?);
-    let (options, of_files) = (options.clone(), partitions.clone());
-    let mut others = inputs.map(move |file| {
-        let (name, values) = (file.input.name(), of_files.values(&file)?);
-        let reader = opened(file.input, &options)?;
-        Ok((Csv::new(name, reader, &schema, Some(&own), delimiter, limits)?, values))
-    });
     let mut current = Some((first, values));
     let batches = std::iter::from_fn(move || {
         loop {
@@ -247,7 +250,7 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
                     let batch = batch.and_then(|batch| Ok(batch.project(&order)?));
                     return Some(batch.map_err(Failure::Work));
                 }
-                None => match others.next()? {
+                None => match opened.next()? {
                     Ok(next) => current = Some(next),
                     Err(error) => {
                         current = None;
@@ -258,6 +261,56 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
         }
     });
     Ok(Table { schema: output, batches: Box::new(batches), bytes: Arc::new(bytes.into()) })
+}
+
+impl Source {
+    fn open(self, options: &JsonReadOptions) -> Outcome<Box<dyn BufRead>> {
+        match self {
+            Self::Closed(input) => opened(input, options),
+            Self::Begun(reader) => Ok(reader),
+        }
+    }
+}
+
+/// The schema of the first records of the texts.
+fn inferred(texts: &mut [Text], options: &JsonReadOptions, delimiter: u8) -> Outcome<Schema> {
+    let (records, most) = match options.infer_records {
+        InferRecords::All => (None, usize::MAX),
+        InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
+    };
+    let mut inference = Inference::new(delimiter, records, most, options.fields_max);
+    for text in texts {
+        if inference.is_done() {
+            break;
+        }
+        let Source::Closed(input) =
+            mem::replace(&mut text.source, Source::Begun(Box::new(io::empty())))
+        else {
+            continue;
+        };
+        let again = again(&input);
+        let mut reader = opened(input, options)?;
+        let read = inference.add(&mut reader, text.name.as_deref(), again.is_none())?;
+        text.source = match again {
+            Some(input) => Source::Closed(input),
+            None => Source::Begun(Box::new(Cursor::new(read).chain(reader))),
+        };
+    }
+    Ok(inference.schema())
+}
+
+/// The same input, if it can be opened twice.
+fn again(input: &Input) -> Option<Input> {
+    match input {
+        Input::Path(path) if path.is_file() => Some(Input::Path(path.clone())),
+        Input::Bytes { name, bytes } => {
+            Some(Input::Bytes { name: name.clone(), bytes: Arc::clone(bytes) })
+        }
+        Input::Ranged { name, ranged } => {
+            Some(Input::Ranged { name: name.clone(), ranged: Arc::clone(ranged) })
+        }
+        _ => None,
+    }
 }
 
 /// A reader of the decompressed text.

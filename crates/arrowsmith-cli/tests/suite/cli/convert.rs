@@ -419,6 +419,45 @@ fn comma_separated_values_are_inputs() {
     ran.assert_status(2);
 }
 
+/// The types of what is in any of the files, in whatever order they are read.
+#[test]
+fn values_of_all_files_give_the_types_of_columns() {
+    let folder = Folder::new();
+    folder.write("a.csv", "n,at,s\n1,2024-02-29,\n");
+    folder.write("b.csv", "n,at,s\n2.5,2024-02-29T01:02:03,7\n");
+    folder.write("c.csv", "n,at,s\n3,,x\n");
+    let convert = |inputs: &[&str]| {
+        let ran = folder.run(&[&["convert", "-q", "-o", "-", "--to", "ndjson"], inputs].concat());
+        ran.assert_status(0);
+        String::from_utf8_lossy(ran.stdout.as_ref()).into_owned()
+    };
+    let [a, b, c] = [
+        "{\"n\":1.0,\"at\":\"2024-02-29T00:00:00\",\"s\":null}\n",
+        "{\"n\":2.5,\"at\":\"2024-02-29T01:02:03\",\"s\":\"7\"}\n",
+        "{\"n\":3.0,\"at\":null,\"s\":\"x\"}\n",
+    ];
+    assert_eq!(convert(&["a.csv", "b.csv", "c.csv"]), [a, b, c].concat());
+    assert_eq!(convert(&["c.csv", "b.csv", "a.csv"]), [c, b, a].concat());
+    assert_eq!(convert(&["a.csv", "b.csv", "c.csv", "--infer-records", "all"]), [a, b, c].concat());
+    // A pipe cannot be read twice.
+    let ran = folder.run_with(
+        &["convert", "-q", "--format", "csv", "-", "b.csv", "-o", "-", "--to", "ndjson"],
+        b"n,at,s\n1,2024-02-29,\n",
+    );
+    let text = "{\"n\":1.0,\"at\":\"2024-02-29T00:00:00\",\"s\":null}\n\
+                {\"n\":2.5,\"at\":\"2024-02-29T01:02:03\",\"s\":7}\n";
+    assert_eq!(String::from_utf8_lossy(ran.stdout.as_ref()), text);
+    // Only the first records are looked at.
+    let args = ["convert", "a.csv", "b.csv", "-o", "x.arrow", "--infer-records", "1"];
+    let ran = folder.run(&args);
+    ran.assert_status(1);
+    assert!(ran.stderr.contains("b.csv") && ran.stderr.contains("2.5"), "{}", ran.stderr);
+    folder.write("d.csv", "n,other,s\n1,2,3\n");
+    let ran = folder.run(&["convert", "a.csv", "d.csv", "-o", "x.arrow"]);
+    ran.assert_status(1);
+    assert!(ran.stderr.contains("d.csv") && ran.stderr.contains("header"), "{}", ran.stderr);
+}
+
 /// What an option would destroy, or would have no effect on, is refused by name.
 #[test]
 fn options_without_meaning_are_refused() {
