@@ -142,6 +142,13 @@ impl Command {
         Self { words, folder: None, env: Vec::new() }
     }
 
+    /// Compiles the workspace's own crates with clippy, for which a warning is an error.
+    pub fn checked(self) -> Self {
+        let root = shell::root().join("tools/checked");
+        self.env("RUSTC_WORKSPACE_WRAPPER", root.join("rustc").display().to_string())
+            .env("RUSTDOC", root.join("rustdoc").display().to_string())
+    }
+
     /// Adds an environment variable.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.push((name.to_owned(), value.into()));
@@ -202,13 +209,14 @@ pub fn inputs(paths: &[&str], texts: &[&str]) -> u64 {
     all.key()
 }
 
-/// The checks before anything is built; the run ends if one fails.
+/// The checks before anything is built; the run ends if one fails. In a run of everything, clippy
+/// is the compiler of the build, and rustdoc runs before the examples in documentation.
 pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
     let check = |name: &str, command: Command| plain(name, vec![command]);
     let tidy = std::env::current_exe().unwrap_or_default().display().to_string();
     let features = ["--features", FEATURES];
     let fuzz = format!("{FEATURES},arrowsmith-fuzz/libfuzzer");
-    vec![
+    let mut checks = vec![
         check("format", Command::new(&["cargo", "fmt", "--all", "--check"])),
         check("tidy", Command::new(&[&tidy[..], "tidy"])),
         // Licences of dependencies change rarely, and cargo-deny takes minutes to compile: only
@@ -218,6 +226,11 @@ pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
             Command::new(&["tools/lint"])
                 .env("ARROWSMITH_STRICT", if scope.full { "1" } else { "0" }),
         ),
+    ];
+    if scope.areas.is_empty() && !scope.full {
+        return checks;
+    }
+    checks.extend([
         check(
             "lints",
             Command::new(&[
@@ -240,7 +253,8 @@ pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
                 .words(&["--locked", "--quiet"])
                 .env("RUSTDOCFLAGS", "-D warnings"),
         ),
-    ]
+    ]);
+    checks
 }
 
 impl Command {
@@ -258,19 +272,6 @@ fn plain(name: &str, commands: Vec<Command>) -> Check {
 /// Further checks that cargo compiles; each uses all cores, so they run one at a time.
 pub fn compiled(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
-    if scope.areas.is_empty() {
-        let mut all = Command::new(&["cargo", "test", "--doc", "--quiet"]);
-        all = all.words(&crate::cargo::selection(&[]));
-        let mut of =
-            inputs(&["crates", "README.md", "docs/guide", "Cargo.lock", "Cargo.toml"], &[]);
-        of ^= inputs(&[], &[&shell::output("rustc -V")]);
-        checks.push(Check {
-            name: "examples in documentation".to_owned(),
-            commands: vec![all],
-            inputs: Some(of),
-            counts: true,
-        });
-    }
     if scope.has(&["json", "parquet"]) {
         let neon = Command::new(&["cargo", "test", "--locked", "-p", "arrowsmith-simd", "--lib"])
             .words(&["--tests", "--target", "aarch64-unknown-linux-gnu"])
@@ -352,6 +353,19 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
     if scope.has(&["hdl"]) {
         hardware(scope, &mut checks);
+    }
+    if scope.areas.is_empty() {
+        let mut all = Command::new(&["cargo", "test", "--doc", "--quiet"]).checked();
+        all = all.words(&crate::cargo::selection(&[]));
+        let sources =
+            ["crates", "tools/checked", "README.md", "docs/guide", "Cargo.lock", "Cargo.toml"];
+        let of = inputs(&sources, &[&shell::output("rustc -V")]);
+        checks.push(Check {
+            name: "documentation and its examples".to_owned(),
+            commands: vec![all],
+            inputs: Some(of),
+            counts: true,
+        });
     }
     if scope.has(&["jvm"]) {
         let native = scope.built("libarrowsmith_ffi.so");
@@ -523,12 +537,19 @@ fn in_folder(folder: &Path) -> String {
 }
 
 /// The arguments for everything that cargo builds besides test programs: libraries for other
-/// languages, the command, and the examples that scripts run.
+/// languages, the command, and the examples that scripts run; all examples if everything is tested,
+/// so that clippy sees them.
 pub fn products(scope: &Scope<'_>) -> Vec<String> {
+    let mut all = vec!["--lib".to_owned(), "--bins".to_owned()];
+    if scope.areas.is_empty() {
+        all.push("--examples".to_owned());
+        return all;
+    }
     let examples = EXAMPLES.iter().filter(|(area, _)| scope.has(&[area]));
-    let examples =
-        examples.flat_map(|(_, names)| names.iter().flat_map(|name| ["--example", name]));
-    ["--lib", "--bins"].into_iter().chain(examples).map(str::to_owned).collect()
+    for name in examples.flat_map(|(_, names)| names.iter()) {
+        all.extend(["--example".to_owned(), (*name).to_owned()]);
+    }
+    all
 }
 
 /// The packages that the areas' checks need; empty means all.

@@ -154,7 +154,8 @@ fn builds(scope: &Scope<'_>) -> [Command; 2] {
     let build = Command::new(&["cargo", "build"]).words(&packages);
     let tests = Command::new(&["cargo", "test", "--no-run", "--lib", "--bins", "--tests"]);
     let listed = ["--message-format=json-render-diagnostics"];
-    [build.words(&steps::products(scope)), tests.words(&packages).words(&listed)]
+    let built = build.words(&steps::products(scope));
+    [built.checked(), tests.words(&packages).words(&listed).checked()]
 }
 
 /// Links each package's suite under the package's name, for scripts that run some of its tests.

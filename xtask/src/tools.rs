@@ -42,7 +42,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "rustfmt and clippy",
         needed: "formatting and lints",
-        areas: &["lint", "python"],
+        areas: &[],
         found: "cargo fmt --version && cargo clippy --version",
         install: Command("rustup component add rustfmt clippy"),
     },
