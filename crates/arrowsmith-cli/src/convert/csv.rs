@@ -33,7 +33,7 @@ pub struct Inference {
 }
 
 impl Inference {
-    /// Of the first `records` records, or of all; they take at most about `most` bytes.
+    /// Of the first `records` records, or of all; of those that are within about `most` bytes.
     pub fn new(delimiter: u8, records: Option<usize>, most: usize, fields_max: usize) -> Self {
         let format = Format::default().with_header(true).with_delimiter(delimiter);
         Self { format, fields_max, schema: None, left: records, most }
@@ -44,48 +44,64 @@ impl Inference {
         self.schema.is_some() && self.left == Some(0)
     }
 
-    /// Reads the next text as far as needed, and returns what was read if `keep`. A text with other
-    /// names in its header ends the inference: reading it is an error.
+    /// Reads the next text as far as needed, and returns what was read if `keep`. One without a
+    /// header says nothing. One with other names, which cannot be read after this one, ends the
+    /// inference, as does one that goes beyond the bytes that may be read.
     ///
     /// # Errors
-    /// [`Error::Io`] for a text that is not CSV, for one without a header or with too many names in
-    /// it, and if the bytes that may be read are not enough.
+    /// [`Error::Io`] for a text that is not CSV, for one with too many names in its header, and if
+    /// the bytes that may be read are not enough for the first text.
     pub fn add(
         &mut self,
-        reader: &mut dyn BufRead,
+        reader: &mut dyn Read,
         name: Option<&str>,
         keep: bool,
     ) -> Result<Vec<u8>> {
-        let format = &self.format;
-        // First the header alone: memory is taken for as many columns as it has.
-        let mut start = Start::new(reader, HEADER_BYTES_MAX.min(self.most), true);
-        let (header, _) = format.infer_schema(&mut start, Some(0)).map_err(|e| named(e, name))?;
-        check(&with_text(&header), self.fields_max).map_err(|reason| invalid(name, &reason))?;
-        let Start { reader, kept, .. } = start;
         let mut start = Start::new(reader, self.most, keep);
-        let mut again = Cursor::new(&kept).chain(&mut start);
-        let inferred = format.infer_schema(&mut again, self.left);
-        let (schema, records) = inferred.map_err(|e| named(e, name))?;
-        self.most = self.most.saturating_sub(kept.len() + start.read);
+        let seen = self.see(&mut start);
+        self.most -= start.read.min(self.most);
+        match seen {
+            Ok(None) => {}
+            Ok(Some((schema, records))) => self.merge(schema, records),
+            Err(_) if start.is_over && self.schema.is_some() => self.left = Some(0),
+            Err(error) => return Err(named(error, name)),
+        }
+        Ok(start.kept)
+    }
+
+    /// The schema of one text, and how many records it is from; `None` without a header.
+    fn see(&self, start: &mut Start<'_>) -> Result<Option<(Schema, usize)>, ArrowError> {
+        // First the header alone: memory is taken for as many columns as it has.
+        let mut head = Start::new(start, HEADER_BYTES_MAX, true);
+        let (header, _) = self.format.infer_schema(&mut head, Some(0))?;
+        let head = head.kept;
+        if header.fields().is_empty() {
+            return Ok(None);
+        }
+        check(&with_text(&header), self.fields_max).map_err(ArrowError::CsvError)?;
+        self.format.infer_schema(Cursor::new(head).chain(start), self.left).map(Some)
+    }
+
+    fn merge(&mut self, schema: Schema, records: usize) {
         self.left = self.left.map(|left| left.saturating_sub(records));
-        let names = |schema: &Schema| -> Vec<String> {
-            schema.fields().iter().map(|field| field.name().clone()).collect()
-        };
         self.schema = Some(match self.schema.take() {
             None => schema,
-            Some(before) if names(&before) == names(&schema) => merged(&before, &schema),
+            Some(before) if names(&before).eq(names(&schema)) => merged(&before, &schema),
             Some(before) => {
                 self.left = Some(0);
                 before
             }
         });
-        Ok(if keep { [kept, start.kept].concat() } else { Vec::new() })
     }
 
     /// The schema, with text where there was no value.
     pub fn schema(self) -> Schema {
         self.schema.map_or_else(Schema::empty, |schema| with_text(&schema))
     }
+}
+
+fn names(schema: &Schema) -> impl Iterator<Item = &String> {
+    schema.fields().iter().map(|field| field.name())
 }
 
 /// The schema for the records of two texts with the same names.
@@ -126,24 +142,27 @@ fn with_text(schema: &Schema) -> Schema {
     Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
-/// Counts what is read, and may keep it.
+/// Counts what is read, up to a limit, and may keep it.
 struct Start<'a> {
-    reader: &'a mut dyn BufRead,
+    reader: &'a mut dyn Read,
     read: usize,
     most: usize,
+    /// Whether more than that was wanted.
+    is_over: bool,
     keep: bool,
     kept: Vec<u8>,
 }
 
 impl<'a> Start<'a> {
-    fn new(reader: &'a mut dyn BufRead, most: usize, keep: bool) -> Self {
-        Self { reader, read: 0, most, keep, kept: Vec::new() }
+    fn new(reader: &'a mut dyn Read, most: usize, keep: bool) -> Self {
+        Self { reader, read: 0, most, is_over: false, keep, kept: Vec::new() }
     }
 }
 
 impl Read for Start<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read >= self.most {
+            self.is_over = true;
             let message = format!(
                 "the records to infer the schema from take more than {} bytes; give --schema",
                 self.most
@@ -161,7 +180,7 @@ impl Read for Start<'_> {
 
 /// Checks the names of a header, or of a schema.
 fn check(schema: &Schema, fields_max: usize) -> Result<(), String> {
-    let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+    let names: Vec<&String> = names(schema).collect();
     if names.is_empty() {
         return Err("there is no header".to_owned());
     }
@@ -370,6 +389,20 @@ mod tests {
                 assert_eq!(inference.schema(), schema, "{one:?}, {other:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_text_without_a_header_says_nothing_and_one_that_is_too_large_is_not_needed() {
+        let mut inference = Inference::new(b',', None, 100, FIELDS_MAX);
+        let mut add = |text: &str| inference.add(&mut text.as_bytes(), None, true).unwrap();
+        for text in ["", "\n\r\n", "a\n1\n", "a\n", "", "a\n2.5\n"] {
+            assert_eq!(add(text), text.as_bytes());
+        }
+        let long = "a\nx\n".to_owned() + &"y".repeat(200);
+        let read = add(&long);
+        assert!(long.as_bytes().starts_with(&read) && read.len() >= 80, "{}", read.len());
+        assert!(inference.is_done());
+        assert_eq!(inference.schema().field(0).data_type(), &DataType::Float64);
     }
 
     #[test]

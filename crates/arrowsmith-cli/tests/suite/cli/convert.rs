@@ -439,6 +439,11 @@ fn values_of_all_files_give_the_types_of_columns() {
     assert_eq!(convert(&["a.csv", "b.csv", "c.csv"]), [a, b, c].concat());
     assert_eq!(convert(&["c.csv", "b.csv", "a.csv"]), [c, b, a].concat());
     assert_eq!(convert(&["a.csv", "b.csv", "c.csv", "--infer-records", "all"]), [a, b, c].concat());
+    folder.write("none.csv", "");
+    assert_eq!(
+        convert(&["none.csv", "a.csv", "none.csv", "b.csv"]),
+        [a, &b.replace("\"7\"", "7")].concat()
+    );
     // A pipe cannot be read twice.
     let ran = folder.run_with(
         &["convert", "-q", "--format", "csv", "-", "b.csv", "-o", "-", "--to", "ndjson"],
