@@ -4,8 +4,9 @@
 //
 // It is as strict and as lazy as a driver may be. Work queued on a stream is done only when it is
 // waited for, which exposes host memory that is reused too early. Addresses and lengths are checked
-// against allocations, host memory has to be pinned, a thread needs a context, a kernel must be in
-// the loaded module and take the right number of parameter bytes. It takes PTX and looks for the
+// against allocations, of which one begins where another ends, host memory has to be pinned, a
+// thread needs a context, a kernel must be in the loaded module and take the right number of
+// parameter bytes. It takes PTX and looks for the
 // kernels' names in it; it never reads their code.
 //
 //   arrowsmith_driver_bytes(n) sets the device memory from now on, in bytes
@@ -16,6 +17,7 @@
 #include "shim.cpp"
 
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include <functional>
 #include <map>
@@ -82,6 +84,22 @@ bool within(const std::map<uint64_t, size_t> &ranges, uint64_t at, size_t bytes)
     if (next == ranges.begin()) return false;
     --next;
     return bytes <= next->second && at - next->first <= next->second - bytes;
+}
+
+// The addresses of device memory.
+constexpr uint64_t SPACE_BYTES = (uint64_t)1 << 36;
+
+// The first free memory of `bytes` bytes; 0 if there is none.
+uint64_t place(size_t bytes) {
+    static void *space = mmap(nullptr, SPACE_BYTES, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) return 0;
+    uint64_t at = (uint64_t)space;
+    for (const auto &taken : memory) {
+        if (taken.first - at >= bytes) return at;
+        at = taken.first + (taken.second + 511) / 512 * 512;
+    }
+    return at + bytes <= (uint64_t)space + SPACE_BYTES ? at : 0;
 }
 
 // Runs the first `count` operations of a stream.
@@ -259,10 +277,9 @@ CALL cuMemAllocFromPoolAsync(uint64_t *at, size_t bytes, driver::Pool *pool, dri
     if (bytes == 0) return driver::INVALID_VALUE;
     if (!driver::pools.count(pool) || !driver::streams.count(stream)) return driver::INVALID_HANDLE;
     if (bytes > driver::bytes_max || driver::taken_bytes > driver::bytes_max - bytes) return driver::OUT_OF_MEMORY;
-    void *memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
-    if (!memory) return driver::OUT_OF_MEMORY;
-    memset(memory, 0xA5, bytes);
-    *at = (uint64_t)memory;
+    *at = driver::place(bytes);
+    if (!*at) return driver::OUT_OF_MEMORY;
+    memset((void *)*at, 0xA5, bytes);
     driver::memory[*at] = bytes;
     driver::taken_bytes += bytes;
     return driver::SUCCESS;
@@ -276,7 +293,6 @@ CALL cuMemFreeAsync(uint64_t at, driver::Stream *stream) {
     memset((void *)at, 0x5A, found->second);
     driver::taken_bytes -= found->second;
     driver::memory.erase(found);
-    free((void *)at);
     return driver::SUCCESS;
 }
 

@@ -128,7 +128,12 @@ impl Arena {
     pub fn send(&mut self, stream: &mut dyn Stream, bytes: &[u8]) -> Result<Sent, Refused> {
         // Up to where the next memory begins, so that further bytes go with these.
         let room = (bytes.len() as u64).saturating_add(SPARE).div_ceil(ALIGN).saturating_mul(ALIGN);
+        let slabs = self.slabs.len();
         let at = self.take(room)?;
+        if self.slabs.len() > slabs {
+            // It may begin where the last one ends, and no copy goes over that boundary.
+            self.upload.send(stream).map_err(Refused::Device)?;
+        }
         self.fence(stream, at, room).map_err(Refused::Device)?;
         self.upload.add(stream, at, room, bytes).map_err(Refused::Device)?;
         Ok(Sent { at, len: bytes.len() })

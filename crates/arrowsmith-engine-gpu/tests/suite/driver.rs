@@ -11,6 +11,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, Limits};
 use arrowsmith_engine::{Chain, ColumnRequest, Engine};
+use arrowsmith_engine_gpu::device::memory::Arena;
 use arrowsmith_engine_gpu::{DeviceBatch, DeviceText, GpuEngine, GpuOptions};
 use arrowsmith_parquet::{Budget, File, ReadOptions, ReadPlan};
 use arrowsmith_plan::Plan;
@@ -168,6 +169,24 @@ fn json_is_read_through_a_driver() {
     drop(engine);
     assert_eq!(driver.live(), 0);
     driver.is_left();
+}
+
+/// Memory of a driver may begin where other memory ends, and no copy goes over that boundary.
+#[test]
+fn what_is_sent_together_is_within_one_allocation() {
+    let Some(_driver) = Driver::here() else { return };
+    let device = engine().unwrap().device().clone();
+    let (mut arena, mut stream) = (Arena::new(device.clone(), 64 << 20), device.stream().unwrap());
+    // With the bytes after each that may be read, seventeen fill the first slab of 1 MiB.
+    let page =
+        |number: u8| vec![number; (1 << if number.is_multiple_of(16) { 15 } else { 16 }) - 16];
+    let sent: Vec<_> =
+        (0..100).map(|number| arena.send(stream.as_mut(), &page(number)).unwrap()).collect();
+    arena.sent(stream.as_mut()).unwrap();
+    let parts: Vec<_> = sent.iter().map(|page| (page.at, page.len as u64)).collect();
+    let found = stream.fetch(&parts).unwrap();
+    assert!((0..100).zip(found).all(|(number, found)| found.as_slice() == page(number)));
+    arena.reset(stream.as_mut()).unwrap();
 }
 
 /// Batches are where the device has written them, while there is room; and outlive the engine.
