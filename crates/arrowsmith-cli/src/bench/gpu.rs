@@ -83,8 +83,9 @@ pub fn run(args: &GpuBenchArgs) -> Outcome {
     write_report(&args.outputs, &report, || arrowsmith_bench::html(&report))
 }
 
-/// Rounds that together take less have no energy.
-const ENERGY_SECONDS_MIN: f64 = 1.0;
+/// Conversions are repeated for as long as this to measure their energy: the device counts it in
+/// steps of some tens of milliseconds.
+const ENERGY_SECONDS: f64 = 1.0;
 
 struct Device(GpuEngine);
 
@@ -135,17 +136,30 @@ impl Device {
         mut work: impl FnMut() -> Result<(f64, u64), String>,
     ) -> Result<Measured, String> {
         let mut measured = Measured { valid: work()?.1 == sample.records, ..Measured::default() };
-        let before = self.0.device().joules();
         for _ in 0..rounds {
             let (seconds, records) = work()?;
             measured.valid &= records == sample.records;
             measured.seconds.push(seconds);
         }
-        let after = self.0.device().joules();
-        // The device counts in steps of some tens of milliseconds.
-        if measured.seconds.iter().sum::<f64>() >= ENERGY_SECONDS_MIN {
-            measured.joules = before.ok().zip(after.ok()).map(|(before, after)| after - before);
+        Ok(measured)
+    }
+
+    /// The same, and the energy that the device uses for it, with what it uses at rest.
+    fn time_with_energy(
+        &self,
+        sample: Sample<'_>,
+        rounds: usize,
+        mut work: impl FnMut() -> Result<(f64, u64), String>,
+    ) -> Result<Measured, String> {
+        let mut measured = self.time(sample, rounds, &mut work)?;
+        let joules = || self.0.device().joules().ok();
+        let Some(before) = joules().filter(|_| rounds > 0) else { return Ok(measured) };
+        let (started, mut conversions) = (Instant::now(), 0.0);
+        while started.elapsed().as_secs_f64() < ENERGY_SECONDS {
+            work()?;
+            conversions += 1.0;
         }
+        measured.joules = joules().map(|after| (after - before) / conversions);
         Ok(measured)
     }
 
@@ -155,7 +169,7 @@ impl Device {
         let (options, limits) = (ReadOptions::default(), Limits::default());
         let file = File::open(sample.bytes.to_vec().into(), &limits).map_err(words)?;
         let plan = ReadPlan::new(&file, &options).map_err(words)?;
-        self.time(sample, rounds, || {
+        self.time_with_energy(sample, rounds, || {
             let started = Instant::now();
             let mut batches = Vec::new();
             for group in 0..file.row_groups() {
@@ -177,7 +191,7 @@ impl Device {
             self.0.device_decoder(&Arc::new(plan), &options, &engine("cpu").map_err(words)?);
         let mut decoder = decoder.map_err(words)?;
         let text = DeviceText::upload(self.0.device(), sample.bytes.to_vec()).map_err(words)?;
-        self.time(sample, rounds, || {
+        self.time_with_energy(sample, rounds, || {
             let started = Instant::now();
             decoder.decode_resident(&text, Framing::Lines).map_err(words)?;
             let batches = decoder.take();
@@ -199,7 +213,7 @@ impl Gpu for Device {
         }
         let engine = Chain::of(self.0.clone()).then(&engine("cpu").map_err(words)?);
         let input = inputs(sample, way);
-        self.time(sample, rounds, || {
+        self.time_with_energy(sample, rounds, || {
             let input = input();
             let started = Instant::now();
             let rows = read(sample, input, &engine)?;
@@ -215,15 +229,12 @@ impl Gpu for Device {
     ) -> Result<Measured, String> {
         let cpu = engine("cpu").map_err(words)?;
         let input = inputs(sample, way);
-        let mut measured = self.time(sample, rounds, || {
+        self.time(sample, rounds, || {
             let input = input();
             let started = Instant::now();
             let rows = read(sample, input, &cpu)?;
             Ok((started.elapsed().as_secs_f64(), rows))
-        })?;
-        // The device was idle.
-        measured.joules = None;
-        Ok(measured)
+        })
     }
 
     fn copy(&self, bytes: usize, rounds: usize) -> Result<Copies, String> {
