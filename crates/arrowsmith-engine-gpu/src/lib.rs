@@ -31,9 +31,9 @@ use arrowsmith_plan::Plan;
 use device::Device;
 use device::lanes::Lanes;
 pub use device::resident::{DeviceBatch, FfiDeviceArray};
-use json::JsonDecoder;
 use json::program::Program;
 pub use json::{DeviceDecoder, DeviceText, ResidentEngine};
+use json::{JsonDecoder, LastTables};
 use parquet::Columns;
 #[doc(hidden)]
 pub use parquet::trial::{Unpacked, unpack_pages};
@@ -67,7 +67,7 @@ pub struct GpuOptions {
 const OFFSET_MAX: u64 = i32::MAX.unsigned_abs() as u64;
 
 /// Text of one chunk that fills the device and is still divided among threads, in bytes.
-const CHUNK_BYTES: usize = 8 << 20;
+const CHUNK_BYTES: usize = 4 << 20;
 
 impl Default for GpuOptions {
     fn default() -> Self {
@@ -155,6 +155,7 @@ pub struct GpuEngine {
     counters: Arc<Counters>,
     columns: Arc<Columns>,
     lanes: Arc<Lanes>,
+    tables: Arc<LastTables>,
 }
 
 impl GpuEngine {
@@ -163,7 +164,7 @@ impl GpuEngine {
         device.hold_results(options.pinned_bytes_max);
         let lanes = Arc::new(Lanes::new(Arc::clone(&device), options.memory_bytes_max));
         let columns = Arc::new(Columns::new(Arc::clone(&lanes), options.clone()));
-        Self { device, options, counters: Arc::default(), columns, lanes }
+        Self { device, options, counters: Arc::default(), columns, lanes, tables: Arc::default() }
     }
 
     /// An engine on the first CUDA device of this machine.
@@ -208,8 +209,7 @@ impl GpuEngine {
         program: Program,
         host: Box<dyn Decoder>,
     ) -> Result<JsonDecoder> {
-        let counters = Arc::clone(&self.counters);
-        JsonDecoder::new(plan, options, &self.lanes, &self.options, program, host, counters)
+        JsonDecoder::new(plan, options, self, program, host)
     }
 
     /// A row group as a batch that stays on the device. Columns that the kernels do not decode

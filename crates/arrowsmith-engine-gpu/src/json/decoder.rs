@@ -21,13 +21,12 @@ use arrowsmith_plan::Plan;
 
 use super::assemble;
 use super::program::Program;
-use super::run::{Halt, Piece, Rules, Run, Suspect, Tables, Text};
-use crate::abi::{Power, bytes_of};
+use super::run::{Halt, Piece, Rules, Run, Suspect, Text};
+use super::tables::{LastTables, Resident};
 use crate::device::lanes::{Lane, Lanes};
-use crate::device::memory::Arena;
 use crate::device::resident::{DeviceBatch, Tree};
 use crate::device::{Device, Ptr, Stream};
-use crate::{Counters, GpuOptions, OFFSET_MAX};
+use crate::{Counters, GpuEngine, OFFSET_MAX};
 
 /// Maximum bytes of text in a piece: positions have 32 bits, and no output is longer than 31 bits
 /// can number.
@@ -48,8 +47,9 @@ pub(crate) struct JsonDecoder {
     program: Program,
     device: Arc<dyn Device>,
     lanes: Arc<Lanes>,
+    last: Arc<LastTables>,
     /// In device memory from the first piece on: many decoders of a short input get none.
-    tables: Option<(Tables, Arena)>,
+    tables: Option<Arc<Resident>>,
     careful: Careful,
     /// Rows so far, in pieces, each with the bytes of its text.
     batches: Vec<(RecordBatch, u64)>,
@@ -74,12 +74,11 @@ impl JsonDecoder {
     pub fn new(
         plan: &Arc<Plan>,
         options: &DecodeOptions,
-        lanes: &Arc<Lanes>,
-        gpu: &GpuOptions,
+        engine: &GpuEngine,
         program: Program,
         host: Box<dyn Decoder>,
-        counters: Arc<Counters>,
     ) -> Result<Self> {
+        let (gpu, lanes) = (&engine.options, &engine.lanes);
         let limit = |value: usize| u64::try_from(value).unwrap_or(u64::MAX);
         Ok(Self {
             schema: Arc::clone(plan.schema()),
@@ -97,40 +96,15 @@ impl JsonDecoder {
             program,
             device: Arc::clone(lanes.device()),
             lanes: Arc::clone(lanes),
+            last: Arc::clone(&engine.tables),
             tables: None,
             careful: Careful { decoder: host },
             batches: Vec::new(),
             rows: 0,
             kept: None,
-            counters,
+            counters: Arc::clone(&engine.counters),
         })
     }
-}
-
-/// Copies the tables of a plan to the device.
-fn upload(program: &Program, fixed: &mut Arena, stream: &mut dyn Stream) -> Result<Tables> {
-    let mut put = |bytes: &[u8]| -> Result<Ptr> {
-        let at = fixed.take(bytes.len() as u64).map_err(|refused| match Halt::from(refused) {
-            Halt::Failed(error) => error,
-            Halt::TooLarge => crate::device::failure("gpu: no memory for the plan"),
-        })?;
-        fixed.fence(stream, at, bytes.len() as u64)?;
-        stream.copy_in(at, bytes)?;
-        Ok(at)
-    };
-    let powers: Vec<Power> = arrowsmith_number::powers_of_five()
-        .iter()
-        .map(|&(high, low)| Power { high, low })
-        .collect();
-    let tables = program.tables();
-    Ok(Tables {
-        nodes: put(&tables.nodes)?,
-        unders: put(&tables.unders)?,
-        keys: put(&tables.keys)?,
-        key_text: put(&tables.key_text)?,
-        tables: put(&tables.tables)?,
-        powers: put(&bytes_of(&powers))?,
-    })
 }
 
 /// One chunk in progress.
@@ -260,14 +234,10 @@ impl JsonDecoder {
         let mut leased = self.lanes.lease()?;
         let Lane { stream, arena } = leased.lane()?;
         let tables = match &self.tables {
-            Some((tables, _)) => *tables,
+            Some(tables) => tables.at,
             None => {
-                let mut fixed = Arena::new(Arc::clone(&self.device), u64::MAX);
-                let tables = upload(&self.program, &mut fixed, stream.as_mut())?;
-                // Later pieces use other streams.
-                stream.fetch(&[])?;
-                self.tables = Some((tables, fixed));
-                tables
+                let tables = self.last.of(&self.program, &self.device, stream.as_mut())?;
+                self.tables.insert(tables).at
             }
         };
         let mut run = Run {

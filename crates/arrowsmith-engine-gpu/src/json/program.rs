@@ -64,7 +64,7 @@ pub(crate) struct Program {
 }
 
 /// The tables as bytes, each for its own address in device memory.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub nodes: Vec<u8>,
     pub unders: Vec<u8>,
