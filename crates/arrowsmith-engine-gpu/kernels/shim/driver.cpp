@@ -310,6 +310,18 @@ CALL cuMemHostAlloc(void **at, size_t bytes, unsigned) {
     return driver::SUCCESS;
 }
 
+CALL cuMemHostRegister_v2(void *at, size_t bytes, unsigned) {
+    BEGIN();
+    if (!at || bytes == 0 || driver::pinned.count((uint64_t)at)) return driver::INVALID_VALUE;
+    driver::pinned[(uint64_t)at] = bytes;
+    return driver::SUCCESS;
+}
+
+CALL cuMemHostUnregister(void *at) {
+    std::lock_guard<std::recursive_mutex> held(driver::lock);
+    return driver::pinned.erase((uint64_t)at) ? driver::SUCCESS : driver::INVALID_VALUE;
+}
+
 CALL cuMemFreeHost(void *at) {
     std::lock_guard<std::recursive_mutex> held(driver::lock);
     if (!driver::pinned.count((uint64_t)at)) return driver::INVALID_VALUE;
