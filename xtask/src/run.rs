@@ -28,7 +28,7 @@ struct Done {
 /// Runs checks, from one or several threads.
 pub struct Runner {
     /// Environment variables of all commands.
-    pub env: Vec<(String, String)>,
+    env: Mutex<Vec<(String, String)>>,
     /// Also run checks that have passed with the same inputs.
     pub again: bool,
     done: Mutex<Vec<Done>>,
@@ -37,7 +37,17 @@ pub struct Runner {
 impl Runner {
     /// A runner that has run nothing yet.
     pub fn new(env: Vec<(String, String)>, again: bool) -> Self {
-        Self { env, again, done: Mutex::default() }
+        Self { env: Mutex::new(env), again, done: Mutex::default() }
+    }
+
+    /// Adds an environment variable for the commands from now on.
+    pub fn set(&self, name: &str, value: String) {
+        self.env.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), value));
+    }
+
+    /// Notes that something has failed that is no check.
+    pub fn failed(&self, name: &str) {
+        self.add(name, false, false, (0.0, 0.0, 0));
     }
 
     /// Runs a check, unless it has passed with the same inputs; returns whether it passed.
@@ -117,8 +127,9 @@ impl Runner {
         // first.
         process.env_remove("LD_LIBRARY_PATH");
         shell::without_cargo_run(&mut process);
-        let env = self.env.iter().chain(&command.env);
-        process.envs(env.map(|(name, value)| (name, value))).stdin(Stdio::null());
+        let env = self.env.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = env.iter().chain(&command.env);
+        process.envs(all.map(|(name, value)| (name, value))).stdin(Stdio::null());
         process
     }
 

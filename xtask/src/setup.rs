@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use crate::tools::{Install, missing, report_missing};
+use crate::tools::{Install, Tool, missing, report_missing};
 use crate::{shell, steps};
 
 /// Installs the tools of some areas, or of all; `full` also installs those of the full run.
@@ -30,6 +30,13 @@ pub fn install(areas: &[&str], full: bool) -> bool {
         println!("setup: everything is installed");
         return true;
     }
+    packages(&absent);
+    commands(&absent);
+    is_complete(areas, full)
+}
+
+/// Installs the Debian packages of missing tools.
+pub fn packages(absent: &[&Tool]) {
     let mut packages: Vec<String> = absent.iter().flat_map(|tool| tool.packages()).collect();
     packages.sort();
     packages.dedup();
@@ -45,12 +52,20 @@ pub fn install(areas: &[&str], full: bool) -> bool {
             packages.join(" ")
         ));
     }
+}
+
+/// Runs the commands that install missing tools.
+pub fn commands(absent: &[&Tool]) {
     for tool in absent {
         if let Install::Command(command) = tool.install {
             println!("setup: {}: {command}", tool.name);
             shell::run(command);
         }
     }
+}
+
+/// Whether nothing is missing; prints what is.
+pub fn is_complete(areas: &[&str], full: bool) -> bool {
     // Tests the tools themselves instead of the package manager's records.
     let left = missing(areas, full);
     if !left.is_empty() {

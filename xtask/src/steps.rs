@@ -219,18 +219,12 @@ pub fn lints(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = vec![
         check("format", Command::new(&["cargo", "fmt", "--all", "--check"])),
         check("tidy", Command::new(&[&tidy[..], "tidy"])),
-        // Licences of dependencies change rarely, and cargo-deny takes minutes to compile: only
-        // `full` and CI run it.
-        check(
-            "spelling, workflows, scripts",
-            Command::new(&["tools/lint"])
-                .env("ARROWSMITH_STRICT", if scope.full { "1" } else { "0" }),
-        ),
     ];
     if scope.areas.is_empty() && !scope.full {
         return checks;
     }
     checks.extend([
+        texts(scope),
         check(
             "lints",
             Command::new(&[
@@ -348,12 +342,30 @@ fn checked_memory() -> Vec<Check> {
     ]
 }
 
-/// The checks besides the test programs, which run in parallel.
-pub fn others(scope: &Scope<'_>) -> Vec<Check> {
+/// Spelling, workflows and scripts. Licences of dependencies change rarely, and cargo-deny takes
+/// minutes to compile: only `full` and CI run it.
+fn texts(scope: &Scope<'_>) -> Check {
+    let strict = if scope.full { "1" } else { "0" };
+    let command = Command::new(&["tools/lint"]).env("ARROWSMITH_STRICT", strict);
+    plain("spelling, workflows, scripts", vec![command])
+}
+
+/// The checks that need nothing that cargo builds: they run beside the build, which does not always
+/// keep two cores busy.
+pub fn unbuilt(scope: &Scope<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
+    if scope.areas.is_empty() && !scope.full {
+        checks.push(texts(scope));
+    }
     if scope.has(&["hdl"]) {
         hardware(scope, &mut checks);
     }
+    checks
+}
+
+/// The checks besides those and the test programs, which run in parallel.
+pub fn others(scope: &Scope<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
     if scope.areas.is_empty() {
         let mut all = Command::new(&["cargo", "test", "--doc", "--quiet"]).checked();
         all = all.words(&crate::cargo::selection(&[]));
@@ -609,8 +621,8 @@ mod tests {
     fn checks_have_names_of_their_own_and_run_what_is_there() {
         for full in [false, true] {
             let scope = Scope { areas: &[], full, programs: &[] };
-            let all: Vec<Check> =
-                lints(&scope).into_iter().chain(compiled(&scope)).chain(others(&scope)).collect();
+            let parts = [lints(&scope), unbuilt(&scope), compiled(&scope), others(&scope)];
+            let all: Vec<Check> = parts.into_iter().flatten().collect();
             for (at, check) in all.iter().enumerate() {
                 assert!(all[at + 1..].iter().all(|other| other.name != check.name));
                 for command in &check.commands {

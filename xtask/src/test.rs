@@ -6,13 +6,15 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
 use crate::cargo::{Program, programs, selection};
 use crate::run::{Runner, folder};
 use crate::steps::{self, Check, Command, Scope, Words, inputs};
-use crate::{setup, shell, tools};
+use crate::tools::{self, Tool};
+use crate::{setup, shell};
 
 /// The parsed command line.
 struct Request<'a> {
@@ -53,24 +55,13 @@ pub fn test(arguments: &[&str]) -> ExitCode {
         dry(&request);
         return ExitCode::SUCCESS;
     }
-    let absent = tools::missing(&request.areas, request.full);
-    if !absent.is_empty() {
-        let there = if setup::may_install() {
-            setup::install(&request.areas, request.full)
-        } else {
-            tools::report_missing(&absent);
-            false
-        };
-        if !there {
-            return ExitCode::FAILURE;
-        }
-    }
+    let Some(later) = installed(&request) else { return ExitCode::FAILURE };
     // Only results of this run are kept.
     let _ = fs::remove_dir_all(folder("quick"));
     folder("quick");
     let begin = Instant::now();
     let runner = Runner::new(environment(&request), request.again);
-    all(&request, &runner);
+    all(&request, &runner, &later);
     let mut title = if request.full { vec!["full"] } else { Vec::new() };
     title.extend(&request.areas);
     let file =
@@ -78,6 +69,32 @@ pub fn test(arguments: &[&str]) -> ExitCode {
     let right =
         runner.report(&format!("test {}", title.join(" ")), &file, begin.elapsed().as_secs_f64());
     if right { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Installs what is missing, if that is possible; `None` if not. In a run of everything, what the
+/// build does not need is returned, to be installed meanwhile: most of that is waiting for others.
+fn installed(request: &Request<'_>) -> Option<Vec<&'static Tool>> {
+    let Request { areas, full, .. } = request;
+    let absent = tools::missing(areas, *full);
+    if absent.is_empty() {
+        return Some(absent);
+    }
+    if !setup::may_install() {
+        tools::report_missing(&absent);
+        return None;
+    }
+    if !areas.is_empty() || *full {
+        return setup::install(areas, *full).then(Vec::new);
+    }
+    setup::packages(&absent);
+    let (first, later): (Vec<_>, Vec<_>) = absent.into_iter().partition(|tool| tool.builds());
+    setup::commands(&first);
+    let left: Vec<_> =
+        tools::missing(areas, *full).into_iter().filter(|tool| tool.builds()).collect();
+    if !left.is_empty() {
+        tools::report_missing(&left);
+    }
+    left.is_empty().then_some(later)
 }
 
 /// Environment variables of all commands.
@@ -101,18 +118,22 @@ fn environment(request: &Request<'_>) -> Vec<(String, String)> {
     if request.again {
         env.push(("ARROWSMITH_AGAIN", "1".to_owned()));
     }
-    if shell::succeeds("tools/hdl installed") {
-        env.push(("ARROWSMITH_VERILATOR", shell::output("tools/hdl verilator")));
-    }
+    env.extend(verilator().map(|path| (VERILATOR, path)));
     if let Some(corpora) = shell::corpora() {
         env.push(("ARROWSMITH_CORPORA", corpora.display().to_string()));
     }
     env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Runs everything in order. A failed lint or build ends the run; the other checks all run,
-/// whatever fails.
-fn all(request: &Request<'_>, runner: &Runner) {
+const VERILATOR: &str = "ARROWSMITH_VERILATOR";
+
+fn verilator() -> Option<String> {
+    shell::succeeds("tools/hdl installed").then(|| shell::output("tools/hdl verilator"))
+}
+
+/// Runs everything in order. A failed lint or build ends the run, and so do tools of `later` that
+/// are not there after the build; the other checks all run, whatever fails.
+fn all(request: &Request<'_>, runner: &Runner, later: &[&Tool]) {
     let nothing = request.scope(&[]);
     if nothing.has(&["lint"]) && !steps::lints(&nothing).iter().all(|check| runner.check(check)) {
         return;
@@ -120,32 +141,62 @@ fn all(request: &Request<'_>, runner: &Runner) {
     if request.areas == ["lint"] {
         return;
     }
-    let Some(messages) = runner.build(&builds(&nothing)) else { return };
-    let programs = programs(&messages);
-    link_suites(&programs);
-    let scope = request.scope(&programs);
-    for check in steps::compiled(&scope) {
-        runner.check(&check);
-    }
-    let queue = Mutex::new(queue(&scope));
-    let work = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(check) = next else { break };
+    let unbuilt = Mutex::new(VecDeque::from(steps::unbuilt(&nothing)));
+    let building = AtomicBool::new(true);
+    std::thread::scope(|threads| {
+        let (send, installed) = mpsc::channel();
+        let (unbuilt, building) = (&unbuilt, &building);
+        threads.spawn(move || {
+            let there = later.is_empty() || {
+                setup::commands(later);
+                setup::is_complete(&request.areas, request.full)
+            };
+            if let Some(path) = verilator().filter(|_| there && !later.is_empty()) {
+                runner.set(VERILATOR, path);
+            }
+            let _ = send.send(there);
+            while there && building.load(Ordering::Relaxed) {
+                let Some(check) = next(unbuilt) else { break };
+                runner.check(&check);
+            }
+        });
+        let built = runner.build(&builds(&nothing));
+        building.store(false, Ordering::Relaxed);
+        if !installed.recv().unwrap_or(false) {
+            return runner.failed("tools");
+        }
+        let Some(messages) = built else { return };
+        let programs = programs(&messages);
+        link_suites(&programs);
+        let scope = request.scope(&programs);
+        for check in steps::compiled(&scope) {
             runner.check(&check);
         }
-    };
-    std::thread::scope(|threads| {
-        for _ in 0..request.jobs {
-            threads.spawn(work);
-        }
+        let left = std::iter::from_fn(|| next(unbuilt)).collect();
+        let queue = Mutex::new(queue(&scope, left));
+        let work = || {
+            while let Some(check) = next(&queue) {
+                runner.check(&check);
+            }
+        };
+        std::thread::scope(|threads| {
+            for _ in 0..request.jobs {
+                threads.spawn(work);
+            }
+        });
     });
 }
 
-/// The checks that need only built programs, the longest first.
-fn queue(scope: &Scope<'_>) -> VecDeque<Check> {
+/// Takes the first of some checks.
+fn next(checks: &Mutex<VecDeque<Check>>) -> Option<Check> {
+    checks.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+}
+
+/// The checks that need only built programs, and what is left of those that need none, the longest
+/// first.
+fn queue(scope: &Scope<'_>, left: Vec<Check>) -> VecDeque<Check> {
     let (longest, rest) = tests(scope);
-    longest.into_iter().chain(steps::others(scope)).chain(rest).collect()
+    longest.into_iter().chain(left).chain(steps::others(scope)).chain(rest).collect()
 }
 
 /// The commands of a build: libraries, the command, examples; then test programs, which it lists.
@@ -256,6 +307,7 @@ fn dry(request: &Request<'_>) {
     if request.areas == ["lint"] {
         return;
     }
+    steps::unbuilt(&scope).iter().for_each(show);
     println!("# build");
     builds(&scope).iter().for_each(print);
     steps::compiled(&scope).iter().for_each(show);

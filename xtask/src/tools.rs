@@ -268,6 +268,12 @@ impl Tool {
         areas.is_empty() || self.areas.is_empty() || areas.iter().any(|a| self.areas.contains(a))
     }
 
+    /// Whether the build needs it, or installing it changes what compiles.
+    pub fn builds(&self) -> bool {
+        let rustup = matches!(self.install, Command(command) if command.starts_with("rustup "));
+        self.areas.is_empty() || rustup
+    }
+
     /// The names of its packages on this machine.
     pub fn packages(&self) -> Vec<String> {
         let Packages(names) = self.install else { return Vec::new() };
