@@ -7,12 +7,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
@@ -39,6 +40,10 @@ const REPEATED_BYTES: u64 = 256 << 20;
 enum Watch {
     /// Rows that a join repeats.
     Repeated,
+    /// The same, of the side that a nested loop join keeps. It is executed once: without memory for
+    /// it the join would execute it again, which not every operator can, and its results would have
+    /// rows twice (as DataFusion's source says of outer joins).
+    Built,
     /// Lists that become rows.
     Lists,
     /// Rows that a window keeps.
@@ -56,8 +61,11 @@ pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPla
             name if name.ends_with("JoinExec") => (Watch::Repeated, false),
             _ => return Ok(Transformed::no(plan)),
         };
-        let watched = |input: &Arc<dyn ExecutionPlan>| Paced::over(Arc::clone(input), below);
-        let inputs = plan.children().into_iter().map(watched).collect();
+        let nested = plan.name() == "NestedLoopJoinExec";
+        let watched = |(at, input): (usize, &Arc<dyn ExecutionPlan>)| {
+            Paced::over(Arc::clone(input), if nested && at == 0 { Watch::Built } else { below })
+        };
+        let inputs = plan.children().into_iter().enumerate().map(watched).collect();
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         let plan = plan.replace_children(inputs, options)?;
         let plan = if above { Paced::over(plan, Watch::Long) } else { plan };
@@ -112,12 +120,13 @@ struct Paced {
     input: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
     watch: Watch,
+    executed: AtomicBool,
 }
 
 impl Paced {
     fn over(input: Arc<dyn ExecutionPlan>, watch: Watch) -> Arc<dyn ExecutionPlan> {
         let properties = Arc::clone(input.properties());
-        Arc::new(Self { input, properties, watch })
+        Arc::new(Self { input, properties, watch, executed: AtomicBool::new(false) })
     }
 }
 
@@ -166,6 +175,16 @@ impl ExecutionPlan for Paced {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
+        let again = self.executed.swap(true, Ordering::Relaxed);
+        if again && self.watch == Watch::Built {
+            let limit = match context.memory_pool().memory_limit() {
+                MemoryLimit::Finite(bytes) => format!("{bytes} bytes"),
+                _ => "no limit".to_owned(),
+            };
+            return Err(DataFusionError::ResourcesExhausted(format!(
+                "a join without equal columns keeps one side in memory; the query has {limit}"
+            )));
+        }
         let input = self.input.execute(partition, Arc::clone(&context))?;
         let rows = context.session_config().batch_size().max(1);
         let reservation = MemoryConsumer::new("a window").register(context.memory_pool());
@@ -194,7 +213,7 @@ fn pieces(
             Ok(vec![batch.clone()])
         }
         Watch::Long => Ok(slices(batch, rows)),
-        Watch::Repeated => {
+        Watch::Repeated | Watch::Built => {
             let widest = widest(batch, REPEATED_BYTES / rows as u64);
             if widest.saturating_mul(rows as u64) > REPEATED_BYTES {
                 return Err(DataFusionError::ResourcesExhausted(format!(

@@ -578,12 +578,33 @@ async fn what_functions_make_in_reason_is_made() {
     }
 }
 
+/// DataFusion would execute that side again, which panics.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nested_loop_join_without_memory_for_one_side_is_refused() {
+    let options = SqlOptions { threads: 2, query_bytes_max: 16 << 20, ..SqlOptions::default() };
+    let sql = Sql::with(options).await;
+    for statement in [
+        "select count(*) from many a, many b, many c where a.n + b.n + c.n = -1",
+        "select count(*) from (select a.n + b.n s from many a, many b) x \
+         left join many c on x.s + c.n = -1",
+    ] {
+        let error = sql.query(statement).await.unwrap_err();
+        assert!(
+            error.contains("a join without equal columns keeps one side in memory; "),
+            "{statement}: {error}"
+        );
+    }
+    sql.lives().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_ends_when_its_time_is_over() {
     let options = SqlOptions {
         threads: 2,
+        // On a fast machine memory would be used up before.
+        memory_bytes_max: 8 << 30,
+        query_bytes_max: 8 << 30,
         query_time: Some(Duration::from_secs(1)),
-        ..SqlOptions::default()
     };
     let sql = Sql::with(options).await;
     for statement in [
