@@ -6,8 +6,7 @@
 // waited for, which exposes host memory that is reused too early. Addresses and lengths are checked
 // against allocations, of which one begins where another ends, host memory has to be pinned, a
 // thread needs a context, a kernel must be in the loaded module and take the right number of
-// parameter bytes. It takes PTX and looks for the
-// kernels' names in it; it never reads their code.
+// parameter bytes. It takes PTX and looks for the kernels' names in it; it never reads their code.
 //
 //   arrowsmith_driver_bytes(n) sets the device memory from now on, in bytes
 //   arrowsmith_driver_fail(n)  the n-th call from now on, and all after it, fail as after a kernel
