@@ -597,6 +597,20 @@ async fn a_nested_loop_join_without_memory_for_one_side_is_refused() {
     sql.lives().await;
 }
 
+/// Each of its steps is a new execution of the join.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nested_loop_join_may_be_repeated_by_a_recursion() {
+    let sql = Sql::new().await;
+    for (kind, expected) in [("join", "31"), ("left join", "47")] {
+        let statement = format!(
+            "with recursive t as (select 1 a union all \
+             select t.a + 1 from t {kind} (select n from many where n < 2) m \
+             on t.a * 2 < m.n + 9 where t.a < 6) select cast(count(*) as text) from t"
+        );
+        assert_eq!(sql.text(&statement).await, expected, "{statement}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_ends_when_its_time_is_over() {
     let options = SqlOptions {
