@@ -12,9 +12,9 @@ use crate::plan::split_path;
 /// A schema with other types for some of its fields.
 ///
 /// The fields of `types` are named by their paths, as columns are selected: `user.born` is the
-/// field `born` of `user`, or of the objects in the list `user`. A path that the schema does not
-/// have is added at the end of its object, as a sample of records need not have every key; so are
-/// the objects around it, which may be null.
+/// field `born` of `user`, or of the objects in the list `user`, unless there is a column of this
+/// name, dots included. A path that the schema does not have is added at the end of its object, as
+/// a sample of records need not have every key; so are the objects around it, which may be null.
 ///
 /// # Errors
 /// [`Error::Schema`] for a path that is given twice or with a part of it, and for one below a field
@@ -33,7 +33,11 @@ pub fn with_types(schema: &Schema, types: &Schema) -> Result<Schema> {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
     let mut given = HashSet::new();
     for field in types.fields() {
-        let path = split_path(field.name());
+        // Names of columns may have dots.
+        let path = match schema.field_with_name(field.name()) {
+            Ok(_) => vec![field.name().clone()],
+            Err(_) => split_path(field.name()),
+        };
         if path.iter().any(String::is_empty) {
             return Err(Error::schema(field.name(), "a type is for a path such as user.born"));
         }
@@ -130,6 +134,12 @@ mod tests {
                 "a: struct<b: int64, c: bool, d: utf8>",
             ),
             ("\"a.b\": int64", r#""\"a.b\"": utf8"#, "\"a.b\": utf8"),
+            ("\"a.b\": int64", "a.b: utf8", "\"a.b\": utf8"),
+            (
+                "a: struct<b: int8>, \"a.b\": int64",
+                "a.b: utf8",
+                "a: struct<b: int8>, \"a.b\": utf8",
+            ),
             ("a: struct<b: int64>", "a: map<utf8, int64>", "a: map<utf8, int64>"),
             ("root value\nvalue: int64", "value: utf8", "root value\nvalue: utf8"),
         ] {
