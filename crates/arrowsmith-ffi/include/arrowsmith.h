@@ -142,11 +142,11 @@ const char *arrowsmith_version(void);
  * Made from crates/arrowsmith/src/options/table.rs by its tests.
  *   JSON: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
  *   gpu_memory_bytes_max, depth_max, batch_rows, schema, types, coerce, skip, rescued_column,
- *   flatten, file_column, offset_column, record_column, format, records, range_start, range_end,
- *   compression, spool_bytes_max, record_bytes_max, fields_max, row_bytes_max, batch_bytes_max,
- *   allow_nan, dialect, trust, on_error, duplicate_keys, unknown_keys, late_keys, batch_bytes,
- *   infer_records, object_keys_max, infer_timestamps, and rejects, count_before, refuse_lone_cr
- *   (see there)
+ *   flatten, file_column, offset_column, record_column, format, records, parent_fields,
+ *   range_start, range_end, compression, spool_bytes_max, record_bytes_max, fields_max,
+ *   row_bytes_max, batch_bytes_max, allow_nan, dialect, trust, on_error, duplicate_keys,
+ *   unknown_keys, late_keys, batch_bytes, infer_records, object_keys_max, infer_timestamps, and
+ *   rejects, count_before, refuse_lone_cr (see there)
  *   Parquet: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
  *   gpu_memory_bytes_max, depth_max, batch_rows, row_groups, dictionary, strings, lists,
  *   timestamp_unit, arrow_schema, verify_checksums, metadata_bytes_max, page_bytes_max

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cursor;
 pub mod frame;
 pub mod infer;
 mod key;

@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use arrowsmith_core::Framing;
 use arrowsmith_plan::{FieldPlan, Node, Op, Plan};
 
-use crate::frame::scan::{State, balanced_end, string_end, word_end};
-use crate::frame::skip_space;
+use crate::cursor::Cursor;
 use crate::infer::is_json;
 use crate::key::unescaped;
 use crate::record::Records;
@@ -80,47 +79,25 @@ impl Rescuer {
 
     /// What a record contains beyond the plan. What is not UTF-8 in it becomes U+FFFD.
     fn record(&self, text: &[u8]) -> Option<String> {
-        let mut search = Search { text, at: skip_space(text, 0), found: Vec::new() };
+        let mut search = Search { cursor: Cursor { text, at: 0 }, found: Vec::new() };
         search.value(&self.0)?.then(|| String::from_utf8_lossy(&search.found).into_owned())
     }
 }
 
 /// A position in a record, and what was found before it. Recursion is as deep as the plan.
 struct Search<'a> {
-    text: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
     found: Vec<u8>,
 }
 
-impl<'a> Search<'a> {
-    /// The next byte that is not white space.
-    fn peek(&mut self) -> Option<u8> {
-        self.at = skip_space(self.text, self.at);
-        self.text.get(self.at).copied()
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.peek()? == byte).then(|| self.at += 1)
-    }
-
-    /// The text of the next value.
-    fn skip(&mut self) -> Option<&'a [u8]> {
-        let start = self.at;
-        self.at = match self.peek()? {
-            b'{' | b'[' => balanced_end(self.text, self.at, &mut State::default()).ok()?,
-            b'"' => string_end(self.text, self.at + 1).ok()?,
-            _ => word_end(self.text, self.at),
-        };
-        self.text.get(start..self.at).map(<[u8]>::trim_ascii_start)
-    }
-
+impl Search<'_> {
     /// Adds what is not known of the next value; returns whether that is anything, or `None` if
     /// this is not JSON.
     fn value(&mut self, known: &Known) -> Option<bool> {
-        match (known, self.peek()?) {
+        match (known, self.cursor.peek()?) {
             (Known::Keys(_) | Known::Entries(_), b'{') => self.object(known),
             (Known::Items(item), b'[') => self.list(item),
-            _ => self.skip().map(|_| false),
+            _ => self.cursor.skip().map(|_| false),
         }
     }
 
@@ -128,10 +105,10 @@ impl<'a> Search<'a> {
         let start = self.found.len();
         let mut any = false;
         self.open(b'{');
-        while self.more(b'}')? {
+        while self.cursor.more(b'}')? {
             let before = self.found.len();
-            let key = self.skip()?;
-            self.expect(b':')?;
+            let key = self.cursor.skip()?;
+            self.cursor.expect(b':')?;
             self.found.extend_from_slice(if any { b"," } else { b"" });
             self.found.extend_from_slice(key);
             self.found.push(b':');
@@ -146,7 +123,7 @@ impl<'a> Search<'a> {
             let found = match inner {
                 Some(inner) => self.value(inner)?,
                 None => {
-                    let value = self.skip()?;
+                    let value = self.cursor.skip()?;
                     self.found.extend_from_slice(value);
                     true
                 }
@@ -165,7 +142,7 @@ impl<'a> Search<'a> {
         let start = self.found.len();
         let mut any = false;
         self.open(b'[');
-        while self.more(b']')? {
+        while self.cursor.more(b']')? {
             if self.found.len() > start + 1 {
                 self.found.push(b',');
             }
@@ -180,17 +157,8 @@ impl<'a> Search<'a> {
     }
 
     fn open(&mut self, bracket: u8) {
-        self.at += 1;
+        self.cursor.at += 1;
         self.found.push(bracket);
-    }
-
-    /// Whether there is another key or element: skips the comma before it, or the end.
-    fn more(&mut self, end: u8) -> Option<bool> {
-        let byte = self.peek()?;
-        if byte == end || byte == b',' {
-            self.at += 1;
-        }
-        Some(byte != end)
     }
 
     /// Ends what was opened at `start`, or removes it if there is nothing in it.

@@ -7,7 +7,7 @@ use std::thread;
 
 use arrowsmith_core::{DecodeOptions, Error, Framing, Reject, Result};
 use arrowsmith_engine::{Chain, Engine};
-use arrowsmith_json::frame::RecordsPath;
+use arrowsmith_json::frame::Documents;
 use arrowsmith_plan::Plan;
 use arrowsmith_source::OpenOptions;
 
@@ -31,7 +31,7 @@ pub struct JsonPipeline {
     options: DecodeOptions,
     open: OpenOptions,
     framing: Option<Framing>,
-    records: Option<RecordsPath>,
+    documents: Option<Documents>,
     counts_before: bool,
     strict: Strict,
     threads: usize,
@@ -58,7 +58,7 @@ impl JsonPipeline {
             options: DecodeOptions::default(),
             open: OpenOptions::default(),
             framing: None,
-            records: None,
+            documents: None,
             counts_before: true,
             strict: Strict::default(),
             threads: 0,
@@ -98,11 +98,13 @@ impl JsonPipeline {
         self
     }
 
-    /// Where the records of each document of the inputs are; `None`, the default, if documents are
-    /// records. The framing is that of the documents then: lines and concatenated documents are
-    /// read alike.
-    pub fn records(mut self, path: Option<RecordsPath>) -> Self {
-        self.records = path;
+    /// Where the records of each document of the inputs are, and which fields of the document they
+    /// have, too; `None`, the default, if documents are records. The framing is that of the
+    /// documents then: lines and concatenated documents are read alike. A record waits for fields
+    /// that come after it, at most as many bytes as a record may have. An error in such a field is
+    /// at the start of the record; texts of rejects contain the fields.
+    pub fn documents(mut self, documents: Option<Documents>) -> Self {
+        self.documents = documents;
         self
     }
 
@@ -219,7 +221,7 @@ impl JsonPipeline {
             open: self.open.clone(),
             on_reject: None,
             hint: self.hint.clone(),
-            records: self.records.clone(),
+            documents: self.documents.clone(),
             growth: self.growth.clone(),
             select: self.select.clone(),
             cancel: Arc::clone(&self.cancel),
@@ -296,7 +298,7 @@ impl JsonPipeline {
         let cut_options = CutOptions {
             open: self.open,
             framing: self.framing,
-            records: self.records,
+            documents: self.documents,
             allow_nan: self.options.allow_nan,
             limits: self.options.limits.clone(),
             cancel: Arc::clone(&self.cancel),

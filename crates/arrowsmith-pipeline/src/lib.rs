@@ -53,7 +53,7 @@ mod sample;
 mod select;
 mod work;
 
-pub use arrowsmith_json::frame::RecordsPath;
+pub use arrowsmith_json::frame::{Documents, ParentField, RecordsPath};
 pub use arrowsmith_json::infer::InferOptions;
 pub use batches::{BatchIter, Turn};
 pub use builder::JsonPipeline;

@@ -243,7 +243,7 @@ fn decode_all(shared: &Shared, mut worker: Worker) {
         };
         state.next_cut += 1;
         let text_bytes = piece.len;
-        let expected = state.load.grown(text_bytes.max(piece.text.owned_bytes()));
+        let expected = state.load.grown(text_bytes.max(piece.owned_bytes()));
         state.load.begin(expected);
         drop(state);
         shared.changed.notify_all();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result};
-use arrowsmith_json::frame::RecordsPath;
+use arrowsmith_json::frame::Documents;
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_source::{Content, Input, OpenOptions, Source, Spool};
 
@@ -28,8 +28,9 @@ pub struct SampleOptions {
     pub bytes_max: u64,
     /// How records are separated; detected from the first bytes if `None`.
     pub framing: Option<Framing>,
-    /// Where the records of each document are; `None` if documents are records.
-    pub records: Option<RecordsPath>,
+    /// Where the records of each document are, and which fields of the document they have, too;
+    /// `None` if documents are records.
+    pub documents: Option<Documents>,
     /// How inputs are opened.
     pub open: OpenOptions,
     /// Limits on what input may require.
@@ -49,7 +50,7 @@ impl Default for SampleOptions {
             records_max: Some(10_000),
             bytes_max: 16 << 20,
             framing: None,
-            records: None,
+            documents: None,
             open: OpenOptions::default(),
             limits: Limits::default(),
             infer: InferOptions::default(),
@@ -223,7 +224,7 @@ impl Sampler<'_> {
         let options = CutOptions {
             open,
             framing: self.options.framing,
-            records: self.options.records.clone(),
+            documents: self.options.documents.clone(),
             allow_nan: self.options.infer.allow_nan,
             limits: self.options.limits.clone(),
             cancel: Arc::clone(&self.options.cancel),
@@ -253,7 +254,13 @@ impl Sampler<'_> {
             let bytes = padded(&piece, &mut scratch)?;
             let position = before.clone();
             let chunk = Chunk { bytes, len: piece.len, framing: piece.framing, position };
-            let seen = match self.inferrer.observe(&chunk) {
+            let observed = self.inferrer.observe(&chunk).map_err(|mut error| {
+                if let Error::Data(data) = &mut error {
+                    piece.place(data);
+                }
+                error
+            });
+            let seen = match observed {
                 Ok(seen) => seen,
                 Err(error) if is_no_json(&error) && self.inferrer.records() > 0 => {
                     self.fault = Some(error);

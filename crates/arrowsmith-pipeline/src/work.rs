@@ -81,6 +81,17 @@ impl Output {
         Self { error: Some(error), ..Self::default() }
     }
 
+    /// Gives its errors their offsets in the source.
+    fn place(&mut self, piece: &Piece) {
+        let rejects = self.report.rejects.iter_mut().map(|reject| &mut reject.error);
+        let late = self.late.as_deref_mut();
+        let error = match &mut self.error {
+            Some(Error::Data(error)) => Some(&mut **error),
+            _ => None,
+        };
+        rejects.chain(late).chain(error).for_each(|error| piece.place(error));
+    }
+
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let batches = self.batches.iter().map(RecordBatch::get_array_memory_size).sum::<usize>();
@@ -172,16 +183,17 @@ impl Worker {
             }
         };
         let mut output = guarded(decode).unwrap_or_else(Output::failed);
-        match &mut self.selector {
-            None => output,
-            Some(selector) => guarded(|| {
+        if let Some(selector) = &mut self.selector {
+            output = guarded(|| {
                 let text = piece.data().get(from..).unwrap_or_default();
                 let counted = self.decoder.counts_left_out();
                 selector.apply(&mut output, piece, Part { text, counted });
                 Ok(output)
             })
-            .unwrap_or_else(Output::failed),
+            .unwrap_or_else(Output::failed);
         }
+        output.place(piece);
+        output
     }
 
     /// The same with the decoder as it is.

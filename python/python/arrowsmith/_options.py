@@ -44,6 +44,10 @@ class InferOptions(TypedDict, total=False):
     """The records of a document are the elements of the array at this path: keys with dots between
     them (``data.items``), or a JSON pointer (``/data/items``). Default: documents are records."""
 
+    parent_fields: Sequence[str] | None
+    """Fields of a document, beside its records, that these have as columns, too: paths as that of
+    the records, through objects only, or ``NAME=PATH``."""
+
     range_start: int
     """Read only lines that begin after this byte, or with 0 from the first one: with ``range_end``
     the part of one plain file. Adjacent ranges have every line once. Default: ``0``."""

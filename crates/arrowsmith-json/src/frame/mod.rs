@@ -9,6 +9,7 @@
 mod array;
 mod concatenated;
 mod detect;
+mod documents;
 mod envelope;
 mod lines;
 mod records_path;
@@ -19,7 +20,8 @@ use std::sync::Arc;
 use arrowsmith_core::{DataError, Error, ErrorKind, Framing, Limits, Position, Reject, Result};
 
 pub use detect::{DETECT_BYTES, Detection, detect};
-pub use envelope::{Envelope, EnvelopeError};
+pub use documents::{Documents, ParentField};
+pub use envelope::{Envelope, EnvelopeError, Inserted, Places};
 pub use records_path::RecordsPath;
 
 use detect::BOM;

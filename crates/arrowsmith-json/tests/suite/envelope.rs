@@ -3,7 +3,7 @@
 //! text arrives; what is no JSON is refused, as by another parser.
 
 use arrowsmith_core::ErrorKind;
-use arrowsmith_json::frame::{Envelope, EnvelopeError, RecordsPath};
+use arrowsmith_json::frame::{Documents, Envelope, EnvelopeError, RecordsPath};
 use arrowsmith_testkit::random::Rng;
 use serde::de::IgnoredAny;
 
@@ -15,7 +15,8 @@ fn mask(
     path: &str,
     mut portion: impl FnMut() -> usize,
 ) -> (Vec<u8>, Result<(), EnvelopeError>) {
-    let mut envelope = Envelope::new(path.parse().unwrap(), DEPTH_MAX, false);
+    let documents = Documents::from(path.parse::<RecordsPath>().unwrap());
+    let mut envelope = Envelope::new(documents, DEPTH_MAX, false, usize::MAX);
     let mut masked = text.to_vec();
     let mut at = 0;
     while at < masked.len() {
@@ -228,7 +229,7 @@ fn object(rng: &mut Rng, out: &mut String, depth: usize, way: &mut Vec<&str>) {
 }
 
 /// One random document with records below `data.items`.
-fn document(rng: &mut Rng) -> String {
+pub fn document(rng: &mut Rng) -> String {
     let mut out = String::new();
     object(rng, &mut out, 4, &mut vec!["items", "data"]);
     out

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod beside;
 mod envelope;
 mod frame;
 mod infer;

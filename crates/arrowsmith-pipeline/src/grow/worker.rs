@@ -197,7 +197,7 @@ struct Seen {
 
 /// The place of a byte of a piece.
 fn place(piece: &Piece, at: usize) -> Place {
-    (piece.source_number, piece.offset + at as u64)
+    (piece.source_number, piece.origin(piece.offset + at as u64))
 }
 
 /// The line of a byte, and those after it, `window` bytes in all or a little more.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::filter::{filter, filter_record_batch};
-use arrowsmith_core::{Error, Framing, Result};
+use arrowsmith_core::{Error, Result};
 use arrowsmith_json::record_starts;
 
 use super::Select;
 use super::condition::{Condition, names};
 use super::flatten;
 use super::rescue::{self, Records};
+use crate::cut::Piece;
 use crate::grow::settle;
 use crate::partition::repeated;
 use crate::work::Output;
@@ -40,21 +41,21 @@ pub(crate) struct Origin<'a> {
 }
 
 /// Where the records of an output are.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Starts<'a> {
     pub(super) text: &'a [u8],
-    pub(super) framing: Framing,
-    /// The byte of the input at which the text starts.
-    pub(super) start: u64,
+    pub(super) piece: &'a Piece,
 }
 
 impl Starts<'_> {
     /// The bytes at which the records with these numbers start, in order.
     fn of(&self, numbers: &Int64Array) -> Int64Array {
-        let mut records = (0_i64..).zip(record_starts(self.text, self.framing));
+        let Self { text, piece } = self;
+        let mut records = (0_i64..).zip(record_starts(text, piece.framing));
+        let start = piece.offset + (piece.data().len() - text.len()) as u64;
         let starts = numbers.values().iter().map(|number| {
             let found = records.find(|(at, _)| at == number);
-            let offset = found.map_or(0, |(_, at)| self.start + at as u64);
+            let offset = found.map_or(0, |(_, at)| piece.origin(start + at as u64));
             i64::try_from(offset).unwrap_or(i64::MAX)
         });
         Int64Array::from_iter_values(starts)

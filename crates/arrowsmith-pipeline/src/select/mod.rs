@@ -309,8 +309,7 @@ impl Selector {
             });
             let (text, framing, doubtful) = (part.text, piece.framing, &doubtful[..]);
             let records = (!complete).then_some(Records { text, framing, doubtful });
-            let start = piece.offset + (piece.data().len() - text.len()) as u64;
-            let starts = Starts { text, framing, start };
+            let starts = Starts { text, piece };
             if let Err(error) = self.one(&batch, own, output, piece, (records, starts)) {
                 if self.grows {
                     output.refused = Some(error);

@@ -11,8 +11,8 @@ use arrowsmith_core::{
 };
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{
-    Grow, Growth, JsonPipeline, Origin, PlanSoFar, Sample, SampleOptions, Select, SelectOptions,
-    sample,
+    Documents, Grow, Growth, JsonPipeline, Origin, ParentField, PlanSoFar, Sample, SampleOptions,
+    Select, SelectOptions, sample,
 };
 use arrowsmith_plan::{Coercion, Plan, with_coercion, with_types};
 use arrowsmith_source::{ByteRange, DataFile, Input, OpenOptions};
@@ -194,6 +194,7 @@ impl ReaderBuilder {
             infer_records: InferRecords::First(10_000),
             format: self.options.format,
             records: self.options.records.clone(),
+            parent_fields: self.options.parent_fields.clone(),
             range_start: self.options.range_start,
             range_end: self.options.range_end,
             compression: self.options.compression,
@@ -232,6 +233,7 @@ impl ReaderBuilder {
             open: self.open_options(),
             cancel: Arc::clone(&self.cancel),
             spool_bytes_max: if grows { self.options.spool_bytes_max } else { 0 },
+            documents: self.options.documents()?,
             ..self.options.sampling()
         };
         let JsonReadOptions { filter, skip, limit, .. } = &self.options;
@@ -253,6 +255,7 @@ impl ReaderBuilder {
         self.options.check_input(files.len())?;
         let mut select = Select::new(&mut files, self.options.select())?;
         let inputs: Vec<Input> = files.into_iter().map(|file| file.input).collect();
+        let documents = self.options.documents()?;
         let rescues = self.options.rescued_column.is_some();
         // What follows the last row does not change the schema.
         let grows = grows && self.options.limit.is_none() && !rescues;
@@ -306,7 +309,7 @@ impl ReaderBuilder {
             })?;
         let plan = Arc::new(plan);
         let select = Some(Arc::new(select)).filter(|select| !select.is_everything());
-        Ok(Planned { plan, engine, origins, select, hint, growth, late_keys_fail })
+        Ok(Planned { plan, engine, origins, documents, select, hint, growth, late_keys_fail })
     }
 
     pub(super) fn start(self, planned: Planned) -> Result<JsonReader> {
@@ -315,14 +318,15 @@ impl ReaderBuilder {
     }
 
     pub(super) fn pipeline(self, planned: Planned) -> (Arc<Plan>, JsonPipeline) {
-        let Planned { plan, engine, origins, select, hint, late_keys_fail, .. } = planned;
+        let Planned { plan, engine, origins, documents, select, hint, late_keys_fail, .. } =
+            planned;
         let options = &self.options;
         let mut pipeline = JsonPipeline::builder(Arc::clone(&plan), engine)
             .inputs(origins)
             .options(options.decode())
             .open_options(self.open_options())
             .framing(options.framing())
-            .records(options.records.clone())
+            .documents(documents)
             .count_before(!self.range_relative)
             .refuse_lone_cr(self.refuse_lone_cr)
             .reject_lines(self.reject_lines)
@@ -383,6 +387,21 @@ impl JsonReadOptions {
     /// How records are separated, if it is known: in a byte range by line ends.
     fn framing(&self) -> Option<Framing> {
         self.format.framing().or(self.range().map(|_| Framing::Lines))
+    }
+
+    /// What is wanted of documents, unless they are records.
+    fn documents(&self) -> Result<Option<Documents>> {
+        let fields = self.parent_fields.iter().flatten().map(|field| field.parse());
+        let fields = fields.collect::<Result<Vec<ParentField>>>()?;
+        match &self.records {
+            Some(path) => Documents::new(path.clone(), &fields).map(Some),
+            None if fields.is_empty() => Ok(None),
+            None => Err(Error::Config(
+                "fields of a document (parent_fields) are those of records inside of it: their \
+                 path is needed, too (records)"
+                    .to_owned(),
+            )),
+        }
     }
 
     /// Refuses options that exclude each other, and a byte range of what has none.
@@ -481,7 +500,8 @@ impl JsonReadOptions {
         }
     }
 
-    /// The options of inference. It does not fail on what decoding accepts or skips.
+    /// The options of inference, but for those of documents, which may be invalid. It does not fail
+    /// on what decoding accepts or skips.
     #[must_use]
     pub fn sampling(&self) -> SampleOptions {
         let mut sampling = SampleOptions {
@@ -490,7 +510,6 @@ impl JsonReadOptions {
                 InferRecords::All => None,
             },
             framing: self.framing(),
-            records: self.records.clone(),
             limits: self.decode().limits,
             ..SampleOptions::default()
         };
@@ -510,6 +529,7 @@ pub(super) struct Planned {
     plan: Arc<Plan>,
     engine: Chain,
     origins: Vec<Origin>,
+    documents: Option<Documents>,
     select: Option<Arc<Select>>,
     hint: Option<String>,
     pub(super) growth: Option<Growth>,

@@ -175,6 +175,10 @@ read_options! {
         records: Option<RecordsPath> = None => Kind::RecordsPath, Input, infers: true,
             unset: Some("documents are records");
 
+        /// Fields of a document, beside its records, that these have as columns, too: paths as that
+        /// of the records, through objects only, or `NAME=PATH`.
+        parent_fields: Option<Vec<String>> = None => Kind::Paths, Input, infers: true;
+
         /// Read only lines that begin after this byte, or with 0 from the first one: with
         /// `range_end` the part of one plain file. Adjacent ranges have every line once.
         range_start: u64 = 0 => NUMBER, Input, infers: true;

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod parents;
 mod records;
 mod rescue;
 mod select;

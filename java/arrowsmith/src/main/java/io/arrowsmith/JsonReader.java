@@ -315,6 +315,18 @@ public final class JsonReader {
   }
 
   /**
+   * Fields of a document, beside its records, that these have as columns, too: paths as that of the
+   * records, through objects only, or {@code NAME=PATH}.
+   *
+   * @param parentFields the value
+   * @return this
+   */
+  public JsonReader parentFields(final String... parentFields) {
+    options.set("parent_fields", List.of(parentFields));
+    return this;
+  }
+
+  /**
    * Read only lines that begin after this byte, or with 0 from the first one: with {@code
    * range_end} the part of one plain file. Adjacent ranges have every line once. Default: {@code
    * 0}.

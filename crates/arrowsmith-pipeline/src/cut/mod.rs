@@ -6,16 +6,18 @@
 //! records are below a path are streams, too: their envelope is masked in the buffers. Only one
 //! thread at a time runs this.
 
+mod stream;
+
 use std::collections::VecDeque;
-use std::io::{self, Cursor, Read};
-use std::path::PathBuf;
+use std::io::Cursor;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrowsmith_core::{DataError, Error, Framing, Limits, PADDING_BYTES, Position, Result, memory};
-use arrowsmith_json::frame::{Cut, Envelope, EnvelopeError, Framer, RecordsPath, Step};
+use arrowsmith_core::{DataError, Error, Framing, Limits, Result, memory};
+use arrowsmith_json::frame::{Cut, Documents, Envelope, Framer, Places, Step};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes, Source};
 
+use self::stream::Stream;
 use crate::Origin;
 
 /// Whole records of one source.
@@ -30,6 +32,8 @@ pub(crate) struct Piece {
     pub(crate) source_number: u32,
     /// Of the first byte, in its source.
     pub(crate) offset: u64,
+    /// Where the text was in its source, if something was inserted.
+    places: Places,
     pub(crate) first: bool,
     pub(crate) lines_before: u64,
     pub(crate) lines_after: u64,
@@ -51,11 +55,26 @@ impl Piece {
         let from = all.get(self.start..).unwrap_or_default();
         from.get(..self.len).unwrap_or(from)
     }
+
+    /// The offset in the source of a byte that is `offset - self.offset` bytes after the first one.
+    pub(crate) fn origin(&self, offset: u64) -> u64 {
+        self.places.origin(offset)
+    }
+
+    /// Gives an error the offset in the source in place of that in the text.
+    pub(crate) fn place(&self, error: &mut DataError) {
+        error.position.offset = self.origin(error.position.offset);
+    }
+
+    /// Memory that the piece owns, in bytes.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        self.text.owned_bytes() + self.places.bytes()
+    }
 }
 
 impl Text {
     /// Memory that the text owns, in bytes.
-    pub(crate) fn owned_bytes(&self) -> usize {
+    fn owned_bytes(&self) -> usize {
         match self {
             Self::Shared(_) => 0,
             Self::Owned(buffer) => buffer.capacity(),
@@ -102,7 +121,7 @@ pub(crate) struct CutOptions {
     pub(crate) framing: Option<Framing>,
     /// Where the records of each document are, unless a document is a record. The framing is that
     /// of what is left of it then.
-    pub(crate) records: Option<RecordsPath>,
+    pub(crate) documents: Option<Documents>,
     pub(crate) allow_nan: bool,
     pub(crate) limits: Limits,
     pub(crate) cancel: Arc<AtomicBool>,
@@ -138,25 +157,6 @@ struct Current {
 enum Reading {
     Whole { bytes: SharedBytes, at: usize },
     Stream(Box<Stream>),
-}
-
-struct Stream {
-    reader: Box<dyn Read + Send>,
-    /// Whether the reader reads memory, and does not count what it reads.
-    in_memory: bool,
-    /// What surrounds the records, unless there are only records.
-    envelope: Option<Envelope>,
-    /// The first `filled` bytes are text.
-    buffer: Vec<u8>,
-    filled: usize,
-    eof: bool,
-    /// Why reading ended; reported after the whole records before it.
-    failure: Option<Failure>,
-}
-
-enum Failure {
-    Io(io::Error),
-    Envelope(EnvelopeError),
 }
 
 /// Shared bytes, as `AsRef` for a `Cursor`.
@@ -234,10 +234,10 @@ fn waiting<T>(waits: Option<&AtomicBool>, work: impl FnOnce() -> T) -> T {
 
 impl Current {
     fn new(source: Source, number: u32, options: &CutOptions, may_wait: bool) -> Self {
-        let envelope = options
-            .records
-            .as_ref()
-            .map(|path| Envelope::new(path.clone(), options.limits.depth_max, options.allow_nan));
+        let Limits { depth_max, record_bytes_max, .. } = options.limits;
+        let envelope = options.documents.as_ref().map(|documents| {
+            Envelope::new(documents.clone(), depth_max, options.allow_nan, record_bytes_max)
+        });
         let framing = match envelope {
             None => options.framing,
             Some(_) => Some(Framing::Concatenated),
@@ -260,7 +260,7 @@ impl Current {
     fn is_array(&self) -> bool {
         let envelope = match &self.reading {
             Reading::Whole { .. } => None,
-            Reading::Stream(stream) => stream.envelope.as_ref(),
+            Reading::Stream(stream) => stream.envelope(),
         };
         match envelope {
             Some(envelope) => envelope.found(),
@@ -277,27 +277,31 @@ impl Current {
     ) -> Result<Option<Piece>> {
         let mut wanted = target;
         loop {
-            let (available, eof) = match &mut self.reading {
+            let (available, eof, held, fitting) = match &mut self.reading {
                 Reading::Whole { bytes, at } => {
-                    ((**bytes).as_ref().get(*at..).unwrap_or_default(), true)
+                    let text = (**bytes).as_ref().get(*at..).unwrap_or_default();
+                    (text, true, text.len(), target)
                 }
                 Reading::Stream(stream) => {
                     stream.fill(wanted, buffers, waits)?;
-                    (&stream.buffer[..stream.filled], stream.eof && stream.failure.is_none())
+                    let fitting = stream.fitting(self.offset, target);
+                    (stream.available(self.offset), stream.is_all(), stream.held(), fitting)
                 }
             };
             let have = available.len();
             if options.cancel.load(Ordering::Relaxed) {
                 return Err(Error::Cancelled);
             }
-            match self.framer.next(available, eof, target.min(have.max(1)))? {
+            match self.framer.next(available, eof, fitting.min(have.max(1)))? {
                 Step::Cut(cut) => return self.take(cut, target, options, buffers).map(Some),
                 Step::NeedMore if !eof => {
-                    if let Some(error) = self.failure() {
+                    if let Reading::Stream(stream) = &mut self.reading
+                        && let Some(error) = stream.failure(&self.name)
+                    {
                         return Err(error);
                     }
                     // Doubling keeps the cost of scanning a long record again proportional.
-                    wanted = have.saturating_mul(2).max(target);
+                    wanted = held.saturating_mul(2).max(target);
                 }
                 // Overlong lines are never skipped: that option of the framer is off.
                 Step::NeedMore | Step::Done | Step::Skipped { .. } => {
@@ -310,31 +314,6 @@ impl Current {
         }
     }
 
-    /// Why there is no more to read, if it is not the end. Its record and line are relative to the
-    /// start of what is available.
-    fn failure(&mut self) -> Option<Error> {
-        let Reading::Stream(stream) = &mut self.reading else { return None };
-        Some(match stream.failure.take()? {
-            Failure::Io(source) => {
-                Error::Io { path: self.name.as_deref().map(PathBuf::from), source }
-            }
-            Failure::Envelope(error) => {
-                let text = &stream.buffer[..stream.filled];
-                let line = 1 + memchr::memchr_iter(b'\n', text).count() as u64;
-                let (source, offset) = (self.name.clone(), error.offset);
-                DataError {
-                    kind: error.kind,
-                    position: Position { source, record: 0, line, offset },
-                    path: error.path,
-                    expected: error.expected,
-                    found: error.found,
-                    hint: None,
-                }
-                .into()
-            }
-        })
-    }
-
     /// Builds a piece from a cut of the framer.
     fn take(
         &mut self,
@@ -343,6 +322,9 @@ impl Current {
         options: &CutOptions,
         buffers: &Buffers,
     ) -> Result<Piece> {
+        let offset = self.offset + cut.start as u64;
+        let mut places = Places::default();
+        let Cut { mut len, mut consumed, mut lines_after, .. } = cut;
         let (text, start) = match &mut self.reading {
             Reading::Whole { bytes, at } => {
                 let start = *at + cut.start;
@@ -351,25 +333,34 @@ impl Current {
                 (Text::Shared(Arc::clone(bytes)), start)
             }
             Reading::Stream(stream) => {
-                if stream.in_memory {
+                if stream.in_memory() {
                     count(options, cut.consumed);
                 }
-                (Text::Owned(stream.split(cut.consumed, target, buffers)?), cut.start)
+                match stream.insert(&cut, offset, buffers)? {
+                    None => (Text::Owned(stream.split(consumed, target, buffers)?), cut.start),
+                    Some((buffer, inserted)) => {
+                        if inserted.read < len {
+                            (consumed, lines_after) = (cut.start + inserted.read, 0);
+                        }
+                        (len, places) = (inserted.len, inserted.places);
+                        (Text::Owned(buffer), 0)
+                    }
+                }
             }
         };
-        let offset = self.offset + cut.start as u64;
-        self.offset += cut.consumed as u64;
+        self.offset += consumed as u64;
         Ok(Piece {
             text,
             start,
-            len: cut.len,
+            len,
             framing: cut.framing,
             source: self.name.clone(),
             source_number: self.number,
             offset,
+            places,
             first: std::mem::replace(&mut self.first, false),
             lines_before: cut.lines_before,
-            lines_after: cut.lines_after,
+            lines_after,
         })
     }
 }
@@ -377,54 +368,4 @@ impl Current {
 /// Counts the bytes of content in memory as read.
 fn count(options: &CutOptions, bytes: usize) {
     options.open.bytes_read.fetch_add(bytes as u64, Ordering::Relaxed);
-}
-
-impl Stream {
-    fn new(reader: Box<dyn Read + Send>, in_memory: bool, envelope: Option<Envelope>) -> Self {
-        let (buffer, filled, eof, failure) = (Vec::new(), 0, false, None);
-        Self { reader, in_memory, envelope, buffer, filled, eof, failure }
-    }
-
-    /// Reads until there are `wanted` bytes, or no more.
-    fn fill(&mut self, wanted: usize, buffers: &Buffers, waits: Option<&AtomicBool>) -> Result<()> {
-        let len = wanted.saturating_add(PADDING_BYTES);
-        if self.buffer.is_empty() {
-            self.buffer = buffers.take(len)?;
-        } else if self.buffer.len() < len {
-            memory::resize(&mut self.buffer, len)?;
-        }
-        while self.filled < wanted && !self.eof && self.failure.is_none() {
-            let room = &mut self.buffer[self.filled..wanted];
-            match waiting(waits, || self.reader.read(room)) {
-                Ok(read) => {
-                    self.eof = read == 0;
-                    self.take_in(read.min(wanted - self.filled));
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.failure = Some(Failure::Io(error)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds bytes that were read, up to an error in what surrounds the records.
-    fn take_in(&mut self, read: usize) {
-        let text = &mut self.buffer[self.filled..self.filled + read];
-        let masked = match &mut self.envelope {
-            None => Ok(()),
-            Some(envelope) if self.eof => envelope.finish(),
-            Some(envelope) => envelope.mask(text),
-        };
-        self.filled += masked.as_ref().map_or_else(|error| error.masked, |()| read);
-        self.failure = masked.err().map(Failure::Envelope);
-    }
-
-    /// Returns the buffer; the bytes after the first `consumed` are copied to another one.
-    fn split(&mut self, consumed: usize, target: usize, buffers: &Buffers) -> Result<Vec<u8>> {
-        let rest = &self.buffer[consumed.min(self.filled)..self.filled];
-        let mut next = buffers.take(target.max(rest.len()).saturating_add(PADDING_BYTES))?;
-        next[..rest.len()].copy_from_slice(rest);
-        self.filled = rest.len();
-        Ok(std::mem::replace(&mut self.buffer, next))
-    }
 }
