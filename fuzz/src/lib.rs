@@ -88,6 +88,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("delta_log", delta::log),
     ("spooled_stream", streams::spooled),
     ("json_options", options::json),
+    ("json_documents", options::documents),
     ("number", number),
     ("schema_text", schema_text),
     ("c_abi", c_abi),

@@ -46,19 +46,41 @@ const COLUMNS: &[&[&str]] = &[&["a"], &["b", "a.a"], &["c"], &["a.c.d"], &["n"],
 
 const TYPES: &[&str] = &["a: utf8 scalars", "b: float64", "late: int64 scalars", "a.a: int64"];
 
+const RECORDS: &[&str] = &["r", "r", "p.r", "/p/r"];
+
+const PARENT_FIELDS: &[&[&str]] =
+    &[&["a=x"], &["x", "p.x"], &["b=p.x", "x"], &["p.y", "c=/x"], &["d=p.y.z"], &["p"], &[]];
+
 /// Four bytes as the seed of options, and text for them.
 pub fn json(data: &[u8]) {
-    let Some((seed, text)) = data.split_first_chunk::<4>() else { return };
+    let Some((rng, text)) = &mut parts(data) else { return };
+    compare(&options(rng), text, rng);
+}
+
+/// The same with records inside of documents.
+pub fn documents(data: &[u8]) {
+    let Some((rng, text)) = &mut parts(data) else { return };
+    let options = JsonReadOptions {
+        records: Some(rng.pick(RECORDS).parse().expect("well-formed")),
+        parent_fields: some(rng, 1, PARENT_FIELDS)
+            .map(|fields| fields.iter().map(|&field| field.to_owned()).collect()),
+        ..options(rng)
+    };
+    compare(&options, text, rng);
+}
+
+fn parts(data: &[u8]) -> Option<(Rng, &[u8])> {
+    let (seed, text) = data.split_first_chunk::<4>()?;
     // A zero with a sign is the one difference that is allowed where a schema grows.
-    if text.len() > TEXT_BYTES_MAX || text.windows(2).any(|pair| pair == b"-0") {
-        return;
-    }
-    let rng = &mut Rng::new(u64::from(u32::from_le_bytes(*seed)));
-    let options = options(rng);
+    let is_wanted = text.len() <= TEXT_BYTES_MAX && !text.windows(2).any(|pair| pair == b"-0");
+    is_wanted.then(|| (Rng::new(u64::from(u32::from_le_bytes(*seed))), text))
+}
+
+fn compare(options: &JsonReadOptions, text: &[u8], rng: &mut Rng) {
     let whole = Way { threads: 1, chunk_bytes: 1 << 20, batch_rows: 1 << 20, stream: false };
-    let expected = read(&options, text, &whole);
+    let expected = read(options, text, &whole);
     if let Ok(read) = &expected {
-        is_valid(&options, read);
+        is_valid(options, read);
     }
     for stream in [false, true] {
         let way = Way {
@@ -67,7 +89,7 @@ pub fn json(data: &[u8]) {
             batch_rows: *rng.pick(&[1, 2, 1000]),
             stream,
         };
-        let found = read(&options, text, &way);
+        let found = read(options, text, &way);
         // What is not kept cannot be read again, where a schema grows.
         let once = stream && options.spool_bytes_max < text.len() as u64;
         // Which of two errors comes first is open where one is the condition's.

@@ -108,6 +108,11 @@ fn json_options() {
 }
 
 #[test]
+fn json_documents() {
+    run("json_documents", 20);
+}
+
+#[test]
 fn tcp_framing() {
     run("tcp_framing", 1000);
 }
