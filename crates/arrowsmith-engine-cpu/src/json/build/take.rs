@@ -4,15 +4,13 @@
 use std::sync::Arc;
 
 use arrow_array::builder::BooleanBufferBuilder;
-use arrow_array::cast::AsArray;
-use arrow_array::types::*;
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, DictionaryArray,
-    FixedSizeBinaryArray, FixedSizeListArray, LargeListArray, ListArray, MapArray, NullArray,
-    PrimitiveArray, StructArray,
+    Array, ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, FixedSizeListArray,
+    LargeListArray, ListArray, MapArray, NullArray, StructArray, make_array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, OffsetBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_simd::Buf;
 
@@ -109,7 +107,6 @@ impl Columns {
         nulls: Option<NullBuffer>,
         data_type: &DataType,
     ) -> Result<ArrayRef> {
-        use DataType as T;
         Ok(match &mut self.columns[id].values {
             Values::Bits(bits) => Arc::new(BooleanArray::new(bits.take(), nulls)),
             Values::Text(text) => {
@@ -125,86 +122,28 @@ impl Columns {
                 let bytes = bytes.take().into_inner();
                 Arc::new(FixedSizeBinaryArray::try_new(width, bytes, nulls)?)
             }
-            Values::W8(buf) => {
-                let bytes = buf.take().into_inner();
-                match data_type {
-                    T::Int8 => primitive::<Int8Type>(bytes, nulls, data_type)?,
-                    _ => primitive::<UInt8Type>(bytes, nulls, data_type)?,
-                }
-            }
-            Values::W16(buf) => {
-                let bytes = buf.take().into_inner();
-                match data_type {
-                    T::Int16 => primitive::<Int16Type>(bytes, nulls, data_type)?,
-                    T::Float16 => primitive::<Float16Type>(bytes, nulls, data_type)?,
-                    _ => primitive::<UInt16Type>(bytes, nulls, data_type)?,
-                }
-            }
-            Values::W32(buf) => {
-                let bytes = buf.take().into_inner();
-                match data_type {
-                    T::Int32 => primitive::<Int32Type>(bytes, nulls, data_type)?,
-                    T::Float32 => primitive::<Float32Type>(bytes, nulls, data_type)?,
-                    T::Date32 => primitive::<Date32Type>(bytes, nulls, data_type)?,
-                    T::Time32(TimeUnit::Second) => {
-                        primitive::<Time32SecondType>(bytes, nulls, data_type)?
-                    }
-                    T::Time32(_) => primitive::<Time32MillisecondType>(bytes, nulls, data_type)?,
-                    _ => primitive::<UInt32Type>(bytes, nulls, data_type)?,
-                }
-            }
-            Values::W64(buf) => take_64(buf.take().into_inner(), nulls, data_type)?,
-            Values::W128(buf) => {
-                primitive::<Decimal128Type>(buf.take().into_inner(), nulls, data_type)?
-            }
-            Values::W256(buf) => {
-                primitive::<Decimal256Type>(buf.take().into_inner(), nulls, data_type)?
-            }
+            Values::W8(buf) => numbers(buf, nulls, data_type)?,
+            Values::W16(buf) => numbers(buf, nulls, data_type)?,
+            Values::W32(buf) => numbers(buf, nulls, data_type)?,
+            Values::W64(buf) => numbers(buf, nulls, data_type)?,
+            Values::W128(buf) => numbers(buf, nulls, data_type)?,
+            Values::W256(buf) => numbers(buf, nulls, data_type)?,
             Values::Count(_) | Values::Ends(_) => return Err(mismatch(data_type)),
         })
     }
 }
 
-fn take_64(bytes: Buffer, nulls: Option<NullBuffer>, data_type: &DataType) -> Result<ArrayRef> {
-    use DataType as T;
-    use TimeUnit as U;
-    match data_type {
-        T::Int64 => primitive::<Int64Type>(bytes, nulls, data_type),
-        T::Float64 => primitive::<Float64Type>(bytes, nulls, data_type),
-        T::Date64 => primitive::<Date64Type>(bytes, nulls, data_type),
-        T::Time64(U::Microsecond) => primitive::<Time64MicrosecondType>(bytes, nulls, data_type),
-        T::Time64(_) => primitive::<Time64NanosecondType>(bytes, nulls, data_type),
-        T::Timestamp(U::Second, _) => primitive::<TimestampSecondType>(bytes, nulls, data_type),
-        T::Timestamp(U::Millisecond, _) => {
-            primitive::<TimestampMillisecondType>(bytes, nulls, data_type)
-        }
-        T::Timestamp(U::Microsecond, _) => {
-            primitive::<TimestampMicrosecondType>(bytes, nulls, data_type)
-        }
-        T::Timestamp(U::Nanosecond, _) => {
-            primitive::<TimestampNanosecondType>(bytes, nulls, data_type)
-        }
-        T::Duration(U::Second) => primitive::<DurationSecondType>(bytes, nulls, data_type),
-        T::Duration(U::Millisecond) => {
-            primitive::<DurationMillisecondType>(bytes, nulls, data_type)
-        }
-        T::Duration(U::Microsecond) => {
-            primitive::<DurationMicrosecondType>(bytes, nulls, data_type)
-        }
-        T::Duration(U::Nanosecond) => primitive::<DurationNanosecondType>(bytes, nulls, data_type),
-        _ => primitive::<UInt64Type>(bytes, nulls, data_type),
-    }
-}
-
-fn primitive<T: ArrowPrimitiveType>(
-    bytes: Buffer,
+/// An array of numbers. It is made by its data type, not by a type of Rust: of each of these all
+/// methods of arrays would be compiled, a quarter of this crate.
+fn numbers<T: ArrowNativeType>(
+    buf: &mut Buf<T>,
     nulls: Option<NullBuffer>,
     data_type: &DataType,
 ) -> Result<ArrayRef> {
-    let len = bytes.len() / size_of::<T::Native>();
-    let values = ScalarBuffer::<T::Native>::new(bytes, 0, len);
-    let array = PrimitiveArray::<T>::try_new(values, nulls)?;
-    Ok(Arc::new(array.with_data_type(data_type.clone())))
+    let bytes = buf.take().into_inner();
+    let len = bytes.len() / size_of::<T>();
+    let data = ArrayData::builder(data_type.clone()).len(len).add_buffer(bytes).nulls(nulls);
+    Ok(make_array(data.build()?))
 }
 
 fn take_offsets(ends: &mut Buf<i32>) -> OffsetBuffer<i32> {
@@ -229,23 +168,10 @@ fn take_nulls(nulls: &mut Buf<u32>, len: usize) -> Option<NullBuffer> {
 
 /// A dictionary of `false` and `true`, which Arrow's cast does not make.
 fn bool_dictionary(array: &ArrayRef, key: &DataType) -> Result<ArrayRef> {
-    fn pack<K: ArrowDictionaryKeyType>(keys: &ArrayRef) -> Result<ArrayRef> {
-        let values: ArrayRef = Arc::new(BooleanArray::from(vec![false, true]));
-        let keys = keys.as_primitive::<K>().clone();
-        Ok(Arc::new(DictionaryArray::<K>::try_new(keys, values)?))
-    }
-    let keys = arrow_cast::cast(array, key)?;
-    match key {
-        DataType::Int8 => pack::<Int8Type>(&keys),
-        DataType::Int16 => pack::<Int16Type>(&keys),
-        DataType::Int32 => pack::<Int32Type>(&keys),
-        DataType::Int64 => pack::<Int64Type>(&keys),
-        DataType::UInt8 => pack::<UInt8Type>(&keys),
-        DataType::UInt16 => pack::<UInt16Type>(&keys),
-        DataType::UInt32 => pack::<UInt32Type>(&keys),
-        DataType::UInt64 => pack::<UInt64Type>(&keys),
-        other => Err(mismatch(other)),
-    }
+    let values = BooleanArray::from(vec![false, true]).into_data();
+    let data_type = DataType::Dictionary(Box::new(key.clone()), Box::new(DataType::Boolean));
+    let keys = arrow_cast::cast(array, key)?.to_data().into_builder().data_type(data_type);
+    Ok(make_array(keys.add_child_data(values).build()?))
 }
 
 fn mismatch(data_type: &DataType) -> Error {
