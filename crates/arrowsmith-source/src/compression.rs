@@ -4,7 +4,9 @@
 //! No JSON text starts with any of these magic numbers, so names are ignored: a file named `.gz`
 //! that contains plain text is read as plain text, and a compressed file may have any name.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::gzip::Gzip;
 
 /// How the bytes of an input are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,15 +66,19 @@ impl Compression {
         }
     }
 
-    /// Wraps `reader` with a decompressor. `Auto` is treated as `None`: the caller has already
-    /// detected it.
-    pub(crate) fn decoder<R>(self, reader: R) -> io::Result<Box<dyn Read + Send>>
+    /// Wraps `reader` with a decompressor, which may use this many threads, or with 0 one for each
+    /// core. `Auto` is treated as `None`: the caller has already detected it.
+    pub(crate) fn decoder<R>(
+        self,
+        reader: BufReader<R>,
+        threads: usize,
+    ) -> io::Result<Box<dyn Read + Send>>
     where
-        R: BufRead + Send + 'static,
+        R: Read + Send + 'static,
     {
         Ok(match self {
             Self::Auto | Self::None => Box::new(reader),
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(reader)),
+            Self::Gzip => Box::new(Gzip::new(reader, threads)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(reader)?),
             Self::Lz4 => Box::new(Lz4Frames::new(reader)),
             #[cfg(feature = "bzip2")]

@@ -23,6 +23,7 @@ mod dataset;
 mod expand;
 #[expect(unsafe_code, reason = "maps of files, and reads into uninitialised memory")]
 mod file;
+mod gzip;
 mod open;
 mod range;
 mod ranged;

@@ -234,6 +234,9 @@ pub struct OpenOptions {
     /// Whether plain files are mapped into memory (the default) or read as streams, for files that
     /// may be truncated meanwhile.
     pub map_files: bool,
+    /// Maximum threads that decompress an input whose parts are compressed by themselves (BGZF);
+    /// with 0, the default, one for each core, at most 8.
+    pub threads: usize,
     /// Counts the stored bytes of streams as they are read. Whole content is not counted, as only
     /// its user knows the progress.
     pub bytes_read: Arc<AtomicU64>,
@@ -245,7 +248,7 @@ pub struct OpenOptions {
 impl Default for OpenOptions {
     fn default() -> Self {
         let (compression, map_files) = (Compression::Auto, true);
-        Self { compression, map_files, bytes_read: Arc::default(), range: None }
+        Self { compression, map_files, threads: 0, bytes_read: Arc::default(), range: None }
     }
 }
 
@@ -337,7 +340,7 @@ fn stream(reader: Box<dyn Read + Send>, options: &OpenOptions) -> io::Result<Con
         return Ok(Content::Stream(Box::new(reader)));
     }
     let buffered = BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader);
-    let reader = ReadAhead::new(compression.decoder(buffered)?)?;
+    let reader = ReadAhead::new(compression.decoder(buffered, options.threads)?)?;
     Ok(Content::Stream(Box::new(reader)))
 }
 

@@ -2,13 +2,14 @@
 //! Inputs of every kind return their bytes, or an error that names them.
 
 use std::fs;
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, BufReader, Cursor, Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use arrowsmith_core::Error;
 use tempfile::tempdir;
 
+use crate::gzip::Gzip;
 use crate::{Compression, Content, Input, OpenOptions, Source, expand, expand_all};
 
 /// Text that is longer than every buffer between a file and its reader.
@@ -24,6 +25,33 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(text).unwrap();
     encoder.finish().unwrap()
+}
+
+/// A BGZF member: it says how long it is.
+fn bgzf_member(data: &[u8]) -> Vec<u8> {
+    let mut encoder =
+        flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(data).unwrap();
+    let deflated = encoder.finish().unwrap();
+    let mut crc = flate2::Crc::new();
+    crc.update(data);
+    let size = u16::try_from(18 + deflated.len() + 8 - 1).unwrap();
+    let mut member = b"\x1F\x8B\x08\x04\0\0\0\0\0\xFF\x06\0BC\x02\0".to_vec();
+    member.extend(size.to_le_bytes());
+    member.extend(deflated);
+    member.extend(crc.sum().to_le_bytes());
+    member.extend(crc.amount().to_le_bytes());
+    member
+}
+
+/// Members of about this size, and the empty one that marks the end.
+fn bgzf_of(text: &[u8], bytes: usize) -> Vec<u8> {
+    let members = text.chunks(bytes).chain([&b""[..]]).map(bgzf_member);
+    members.collect::<Vec<_>>().concat()
+}
+
+fn bgzf(text: &[u8]) -> Vec<u8> {
+    bgzf_of(text, 60_000)
 }
 
 fn zstd(text: &[u8]) -> Vec<u8> {
@@ -51,6 +79,7 @@ fn xz(text: &[u8]) -> Vec<u8> {
 type Encode = fn(&[u8]) -> Vec<u8>;
 const ENCODERS: &[(&str, Encode)] = &[
     ("gzip", gzip),
+    ("bgzf", bgzf),
     ("zstd", zstd),
     ("lz4", lz4),
     #[cfg(feature = "bzip2")]
@@ -130,6 +159,62 @@ fn a_file_that_is_cut_short_is_an_error_after_what_was_good() {
             assert!(enough, "{name} less {missing}: {}", bytes.len());
         }
     }
+}
+
+/// Everything up to an error, and whether there was one.
+fn all_of(mut reader: impl Read) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
+    let failed = reader.read_to_end(&mut bytes).is_err();
+    (bytes, failed)
+}
+
+#[test]
+fn members_that_say_how_long_they_are_are_read_like_others() {
+    let text = text();
+    let decoded = |packed: &[u8], threads| {
+        let buffered = BufReader::with_capacity(20_000, packed);
+        all_of(Gzip::new(buffered, threads))
+    };
+    let mixed = [bgzf_of(&text, 700), gzip(&text), bgzf_of(&text, 65_000)].concat();
+    for packed in [bgzf(&text), bgzf_of(&text, 300), bgzf_of(b"", 1), mixed.clone()] {
+        let expected = all_of(flate2::bufread::MultiGzDecoder::new(&packed[..]));
+        assert!(!expected.1);
+        for threads in [0, 1, 2, 5, 100] {
+            assert!(decoded(&packed, threads) == expected, "{threads} threads");
+        }
+    }
+    // Whatever is wrong, the data before it is there, and nothing that is wrong is.
+    let mut seed = 7_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(seed >> 33).unwrap() % below
+    };
+    let short = &text[..text.len().min(9_000)];
+    let whole = bgzf_of(short, 500);
+    let mut refused = 0;
+    for round in 0..2_000 {
+        let mut packed = whole.clone();
+        match round % 3 {
+            0 => packed.truncate(random(packed.len())),
+            1 => packed[random(whole.len())] ^= 1 << random(8),
+            _ => packed.insert(random(whole.len()), 0x1F),
+        }
+        let expected = all_of(flate2::bufread::MultiGzDecoder::new(&packed[..]));
+        let found = decoded(&packed, 1 + round % 3);
+        if found.1 {
+            // A length that is wrong is seen by those who use it.
+            refused += 1;
+            // What has no length is checked after it was read.
+            let is_good = short.starts_with(&found.0) || expected.0.starts_with(&found.0);
+            assert!(is_good, "round {round}");
+            let good = expected.0.iter().zip(short).take_while(|(one, other)| one == other).count();
+            let lost = good.saturating_sub(found.0.len());
+            assert!(lost <= 1_000 || !expected.1, "round {round}: {lost} bytes");
+        } else {
+            assert!(found == expected, "round {round}");
+        }
+    }
+    assert!(refused > 1_000, "{refused}");
 }
 
 #[test]

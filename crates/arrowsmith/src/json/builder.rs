@@ -352,7 +352,8 @@ impl ReaderBuilder {
     /// counted.
     fn open_options(&self) -> OpenOptions {
         let range = self.options.range();
-        OpenOptions { compression: self.options.compression, range, ..self.open.clone() }
+        let (compression, threads) = (self.options.compression, self.options.threads.unwrap_or(0));
+        OpenOptions { compression, threads, range, ..self.open.clone() }
     }
 }
 
