@@ -80,9 +80,7 @@ impl Envelope {
     pub fn insert(&mut self, text: &[u8], offset: u64, into: &mut [u8]) -> Inserted {
         let end = offset + text.len() as u64;
         let names = self.documents.names();
-        // Only a key that is written with escapes is not found by its text.
-        let has_name = memchr::memchr(b'\\', text).is_some()
-            || names.iter().any(|name| memmem::find(text, name.quoted.as_bytes()).is_some());
+        let has_name = names.iter().any(|name| may_have(text, name));
         let mut out = Out { into, len: 0 };
         let (mut read, mut places, mut error) = (0, Vec::new(), None);
         while let Some((start, fields)) = self.beside.as_mut().and_then(|beside| beside.pop(end)) {
@@ -121,6 +119,13 @@ fn doubled_error(documents: &Documents, offset: u64, name: &str) -> EnvelopeErro
         expected: "a name of its own for the field beside the records (NAME=PATH)".to_owned(),
         found: "a record with a key of this name".to_owned(),
     }
+}
+
+/// Whether a text may have this key: its text is found, unless it is written with escapes.
+fn may_have(text: &[u8], name: &Name) -> bool {
+    let has_short = name.text.contains(|c: char| c.is_ascii_control() || "\"\\/".contains(c));
+    let escape: &[u8] = if has_short { b"\\" } else { b"\\u" };
+    [escape, name.quoted.as_bytes()].iter().any(|part| memmem::find(text, part).is_some())
 }
 
 /// Text that is copied to memory that has enough of it.
