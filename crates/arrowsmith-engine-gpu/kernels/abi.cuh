@@ -192,6 +192,14 @@ struct UnpackTask {
 };
 static_assert(sizeof(UnpackTask) == 64, "UnpackTask of src/abi");
 
+// A copy between the device and pinned memory of the host.
+struct CopyPart {
+    u8 *to;
+    const u8 *from;
+    u64 bytes;
+};
+static_assert(sizeof(CopyPart) == 24, "CopyPart of src/abi");
+
 // A page that is split among many blocks, by the chain of its elements.
 struct ChainTask {
     // A `ChainForm`.
@@ -436,6 +444,13 @@ struct PackArgs {
 };
 static_assert(sizeof(PackArgs) == 32, "PackArgs of src/abi");
 typedef PackArgs pack_valid_args;
+
+// Copies parts; they are in pinned memory.
+struct CopyArgs {
+    const CopyPart *parts;
+};
+static_assert(sizeof(CopyArgs) == 8, "CopyArgs of src/abi");
+typedef CopyArgs copy_parts_args;
 
 // Extends offsets to 64 bits.
 struct WidenArgs {

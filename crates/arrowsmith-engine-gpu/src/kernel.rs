@@ -7,6 +7,7 @@
 const FILES: &[&str] = &[
     include_str!("../kernels/common.cuh"),
     include_str!("../kernels/abi.cuh"),
+    include_str!("../kernels/copy.cu"),
     include_str!("../kernels/json/text.cuh"),
     include_str!("../kernels/json/plan.cuh"),
     include_str!("../kernels/json/number.cuh"),

@@ -316,6 +316,13 @@ CALL cuMemHostRegister_v2(void *at, size_t bytes, unsigned) {
     return driver::SUCCESS;
 }
 
+CALL cuMemHostGetDevicePointer_v2(uint64_t *on_device, void *at, unsigned) {
+    BEGIN();
+    if (!driver::pinned.count((uint64_t)at)) return driver::INVALID_VALUE;
+    *on_device = (uint64_t)at;
+    return driver::SUCCESS;
+}
+
 CALL cuMemHostUnregister(void *at) {
     std::lock_guard<std::recursive_mutex> held(driver::lock);
     return driver::pinned.erase((uint64_t)at) ? driver::SUCCESS : driver::INVALID_VALUE;

@@ -244,6 +244,7 @@ struct Entry {
 #define TOGETHER(name) {#name, call<name##_args, name>, sizeof(name##_args) / 8, true}
 
 const Entry ENTRIES[] = {
+    ALONE(copy_parts),
     TOGETHER(scan_states),
     TOGETHER(scan_join),
     TOGETHER(sum_join),

@@ -211,6 +211,11 @@ kernels! {
         nulls: Ptr => "u32 *",
     }
 
+    /// Copies parts; they are in pinned memory.
+    struct CopyArgs for COPY_PARTS = "copy_parts" {
+        parts: Ptr => "const CopyPart *",
+    }
+
     /// Extends offsets to 64 bits.
     struct WidenArgs for WIDEN_OFFSETS = "widen_offsets" {
         from: Ptr => "const u32 *",

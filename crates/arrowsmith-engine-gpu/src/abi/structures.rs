@@ -159,6 +159,13 @@ shared! {
         chain: u64 => "const struct ChainTask *",
     }
 
+    /// A copy between the device and pinned memory of the host.
+    struct CopyPart {
+        to: u64 => "u8 *",
+        from: u64 => "const u8 *",
+        bytes: u64 => "u64 ",
+    }
+
     /// A page that is split among many blocks, by the chain of its elements.
     struct ChainTask {
         /// A `ChainForm`.

@@ -12,7 +12,7 @@ use arrowsmith_core::Result;
 use cudarc::driver::{result, sys};
 
 use super::{CudaDevice, Handle, checked};
-use crate::device::failure;
+use crate::device::{Ptr, failure};
 
 /// Pinned memory of a stream, which is used again.
 #[derive(Debug)]
@@ -47,6 +47,11 @@ impl Pinned {
         (self.bytes, self.used) = (0, 0);
     }
 
+    /// Where the device finds the byte `at`.
+    pub(super) fn on_device(&self, at: usize) -> Ptr {
+        self.block.map_or(Ptr(0), |block| block.on_device.offset(at as u64))
+    }
+
     /// The bytes `from..from + len`.
     pub(super) fn slice(&mut self, from: usize, len: usize) -> &mut [u8] {
         match self.block {
@@ -64,6 +69,8 @@ impl Pinned {
 #[derive(Debug, Clone, Copy)]
 struct Block {
     at: Handle<c_void>,
+    /// Its address on the device.
+    on_device: Ptr,
     bytes: usize,
     /// The mapping around it that is registered with the driver; none if it is the driver's own.
     mapping: Option<Mapping>,
@@ -73,19 +80,35 @@ struct Block {
 fn allocate(bytes: usize) -> Result<Block> {
     if let Some(mapping) = Mapping::new(bytes) {
         let at = mapping.at;
+        let flags = sys::CU_MEMHOSTREGISTER_DEVICEMAP;
         // SAFETY: the range is mapped, and stays so until it is unregistered.
-        let registered = unsafe { sys::cuMemHostRegister_v2(at.0, bytes, 0) }.result();
+        let registered = unsafe { sys::cuMemHostRegister_v2(at.0, bytes, flags) }.result();
         if registered.is_ok() {
-            return Ok(Block { at, bytes, mapping: Some(mapping) });
+            return placed(at, bytes, Some(mapping));
         }
         mapping.unmap();
     }
+    let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP;
     // SAFETY: the memory is written before it is read.
-    let at = checked("cuMemHostAlloc", unsafe { result::malloc_host(bytes, 0) })?;
+    let at = checked("cuMemHostAlloc", unsafe { result::malloc_host(bytes, flags) })?;
     if at.is_null() {
         return Err(failure("gpu: no pinned memory"));
     }
-    Ok(Block { at: Handle(at), bytes, mapping: None })
+    placed(Handle(at), bytes, None)
+}
+
+/// Pinned memory with its address on the device.
+fn placed(at: Handle<c_void>, bytes: usize, mapping: Option<Mapping>) -> Result<Block> {
+    let mut block = Block { at, on_device: Ptr(0), bytes, mapping };
+    // SAFETY: `at` is pinned memory of this context.
+    let found = unsafe {
+        sys::cuMemHostGetDevicePointer_v2(&raw mut block.on_device.0, block.at.0, 0).result()
+    };
+    if found.is_err() {
+        free(block);
+    }
+    checked("cuMemHostGetDevicePointer", found)?;
+    Ok(block)
 }
 
 /// Frees pinned memory, which no copy uses.

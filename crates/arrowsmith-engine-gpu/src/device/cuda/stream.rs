@@ -8,9 +8,20 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use arrowsmith_core::Result;
 use cudarc::driver::{result, sys};
 
-use super::pinned::{Pinned, Results};
+use super::pinned::{Held, Pinned, Results};
 use super::{CudaDevice, Handle, checked};
+use crate::abi::{COPY_PARTS, CopyArgs, CopyPart, Shared, bytes_of};
 use crate::device::{BLOCK, Event, Ptr, Stream, failure, host_len};
+
+/// Copies of at most this many bytes are made by a kernel: a copy engine serves the streams in
+/// turn, and a small copy would wait behind one of some megabytes of another stream.
+const KERNEL_BYTES_MAX: usize = 4 << 10;
+
+/// Each part of a result begins at a multiple of this.
+const PART_BYTES: usize = 64;
+
+/// Pinned memory that kernels read begins at a multiple of this.
+const ALIGN: usize = 8;
 
 /// A CUDA stream, with pinned memory for uploads and downloads.
 #[derive(Debug)]
@@ -31,6 +42,65 @@ impl CudaStream {
         let waited = unsafe { result::stream::synchronize(self.stream.0) };
         self.up.used = 0;
         checked("cuStreamSynchronize", waited)
+    }
+
+    /// Reserves pinned memory until the stream is synchronized; returns where it is.
+    fn reserve(&mut self, bytes: usize) -> Result<usize> {
+        let bytes = bytes.next_multiple_of(ALIGN);
+        if self.up.bytes - self.up.used < bytes {
+            self.wait()?;
+            if self.up.bytes < bytes {
+                self.up.grow(bytes)?;
+            }
+        }
+        let from = self.up.used;
+        self.up.used += bytes;
+        Ok(from)
+    }
+
+    /// Queues copies of parts to the memory of a result, or to that of downloads.
+    fn queue(&mut self, parts: &[(Ptr, u64)], held: Option<&Held>) -> Result<()> {
+        let mut from = 0;
+        for &(at, len) in parts {
+            let len = host_len(len)?;
+            if len > 0 {
+                let room = match held {
+                    // SAFETY: each part has its own bytes, which are read after the copy only.
+                    Some(held) => unsafe { held.room(from, len) },
+                    None => self.down.slice(from, len),
+                };
+                // SAFETY: by the contract of `Stream`, `at` is device memory of at least `len`
+                // bytes; `room` is not accessed until the stream is synchronized.
+                let copied = unsafe { result::memcpy_dtoh_async(room, at.0, self.stream.0) };
+                if copied.is_err() {
+                    // Earlier copies may still write to it.
+                    self.wait()?;
+                }
+                checked("cuMemcpyDtoHAsync", copied)?;
+            }
+            from += len.next_multiple_of(PART_BYTES);
+        }
+        Ok(())
+    }
+
+    /// The same, by a kernel, to the memory of downloads.
+    fn queue_small(&mut self, parts: &[(Ptr, u64)]) -> Result<()> {
+        let mut from = 0;
+        let mut copies = Vec::with_capacity(parts.len());
+        for &(at, bytes) in parts {
+            copies.push(CopyPart { to: self.down.on_device(from).0, from: at.0, bytes });
+            from += host_len(bytes)?.next_multiple_of(PART_BYTES);
+        }
+        let at = self.reserve(copies.len() * CopyPart::BYTES)?;
+        self.copy_parts(at, &copies)
+    }
+
+    /// Makes small copies by a kernel; there is room for the parts at `at`.
+    fn copy_parts(&mut self, at: usize, parts: &[CopyPart]) -> Result<()> {
+        let bytes = bytes_of(parts);
+        self.up.slice(at, bytes.len()).copy_from_slice(&bytes);
+        let args = CopyArgs { parts: self.up.on_device(at) };
+        COPY_PARTS.launch(self, parts.len() as u64, &args)
     }
 }
 
@@ -67,20 +137,20 @@ impl Stream for CudaStream {
             return Ok(());
         }
         let _entered = self.device.enter()?;
-        if self.up.bytes - self.up.used < bytes.len() {
-            self.wait()?;
-            if self.up.bytes < bytes.len() {
-                self.up.grow(bytes.len())?;
-            }
+        if bytes.len() <= KERNEL_BYTES_MAX {
+            let at = self.reserve(CopyPart::BYTES + bytes.len())?;
+            let from = at + CopyPart::BYTES;
+            self.up.slice(from, bytes.len()).copy_from_slice(bytes);
+            let from = self.up.on_device(from).0;
+            return self.copy_parts(at, &[CopyPart { to: to.0, from, bytes: bytes.len() as u64 }]);
         }
-        let from = self.up.used;
+        let from = self.reserve(bytes.len())?;
         let staged = self.up.slice(from, bytes.len());
         staged.copy_from_slice(bytes);
         // SAFETY: by the contract of `Stream`, `to` is device memory of at least `bytes.len()`
-        // bytes; the staged bytes are unchanged until the stream is synchronized, because `used`
-        // reserves them.
+        // bytes; the staged bytes are unchanged until the stream is synchronized, because they are
+        // reserved.
         let copied = unsafe { result::memcpy_htod_async(to.0, staged, self.stream.0) };
-        self.up.used += bytes.len();
         checked("cuMemcpyHtoDAsync", copied)
     }
 
@@ -151,7 +221,7 @@ impl Stream for CudaStream {
         let _entered = device.enter()?;
         let mut bytes = 0;
         for part in parts {
-            bytes += host_len(part.1.next_multiple_of(64))?;
+            bytes += host_len(part.1.next_multiple_of(PART_BYTES as u64))?;
         }
         let held = Results::take(&self.device, bytes)?;
         if held.is_none() && self.down.bytes < bytes {
@@ -159,25 +229,10 @@ impl Stream for CudaStream {
             self.wait()?;
             self.down.grow(bytes)?;
         }
-        let mut from = 0;
-        for &(at, len) in parts {
-            let len = host_len(len)?;
-            if len > 0 {
-                let room = match &held {
-                    // SAFETY: each part has its own bytes, which are read after the copy only.
-                    Some(held) => unsafe { held.room(from, len) },
-                    None => self.down.slice(from, len),
-                };
-                // SAFETY: by the contract of `Stream`, `at` is device memory of at least `len`
-                // bytes; `room` is not accessed until the stream is synchronized, below.
-                let copied = unsafe { result::memcpy_dtoh_async(room, at.0, self.stream.0) };
-                if copied.is_err() {
-                    // Earlier copies may still write to it.
-                    self.wait()?;
-                }
-                checked("cuMemcpyDtoHAsync", copied)?;
-            }
-            from += len.next_multiple_of(64);
+        match bytes {
+            0 => {}
+            1..=KERNEL_BYTES_MAX => self.queue_small(parts)?,
+            _ => self.queue(parts, held.as_deref())?,
         }
         self.wait()?;
         let mut fetched = Vec::with_capacity(parts.len());
@@ -192,7 +247,7 @@ impl Stream for CudaStream {
                     buffer.into()
                 }
             });
-            from += len.next_multiple_of(64);
+            from += len.next_multiple_of(PART_BYTES);
         }
         Ok(fetched)
     }
