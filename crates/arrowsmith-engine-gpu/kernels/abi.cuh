@@ -261,7 +261,7 @@ struct ZstdBlock {
     u8 *literals;
     u64 literal_count;
     u64 literal_bytes;
-    // Room for its sequences, three words each; and how many there are.
+    // Room for its sequences and their end, three words each; and how many there are.
     u32 *sequences;
     u64 sequence_count;
     // Earlier blocks (NONE: itself, or none) that describe its Huffman tree and its tables.
@@ -269,10 +269,15 @@ struct ZstdBlock {
     u64 lengths_from;
     u64 offsets_from;
     u64 matches_from;
-    // Where its literals are: computed on the device.
+    // Computed on the device: where its literals are, the bytes it makes, and the last three
+    // offsets after it, which may be those before it.
     const u8 *read;
+    u64 made;
+    u64 last;
+    u64 second;
+    u64 third;
 };
-static_assert(sizeof(ZstdBlock) == 112, "ZstdBlock of src/abi");
+static_assert(sizeof(ZstdBlock) == 144, "ZstdBlock of src/abi");
 
 // Scans text for tokens and line feeds.
 struct ScanArgs {
@@ -514,8 +519,9 @@ typedef ChainArgs unpack_units_args;
 struct ZstdArgs {
     ChainTask *chains;
     ZstdBlock *blocks;
+    u64 block_count;
 };
-static_assert(sizeof(ZstdArgs) == 16, "ZstdArgs of src/abi");
+static_assert(sizeof(ZstdArgs) == 24, "ZstdArgs of src/abi");
 typedef ZstdArgs zstd_parts_args;
 typedef ZstdArgs zstd_join_args;
 

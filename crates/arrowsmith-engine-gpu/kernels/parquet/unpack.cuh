@@ -20,34 +20,49 @@ struct Batch {
     u64 from[BLOCK];
 };
 
-// Writes the bytes of the first `count` elements. A byte of a copy is traced to its source, until
-// that is before the batch or among literal bytes. Every thread of the block must call it, after
+// Bytes that a thread makes at a time, whose sources are read together.
+#define EMIT_EACH 4
+
+// The element with output byte `p`, before element `high`. Those without bytes are passed over.
+__device__ __forceinline__ u32 element_at(const Batch &batch, u32 p, u32 high) {
+    u32 low = 0;
+    while (high - low > 1) {
+        const u32 middle = (low + high) / 2;
+        if (batch.start[middle] <= p) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+// Output byte `p`, of element `k`. A byte of a copy is traced to its source, until that is before
+// the batch, which begins at `first`, or among literal bytes.
+__device__ __forceinline__ u8 byte_of(const Batch &batch, u32 k, u32 p, u32 first, const u8 *out) {
+    for (;;) {
+        const u32 back = batch.back[k];
+        if (back == 0) return ((const u8 *)batch.from[k])[p - batch.start[k]];
+        const u32 root = (u32)batch.from[k], m = p - root;
+        p = root - back + (m < back ? m : m % back);
+        if (p < first) return out[p];
+        // Before the root, which is this element or an earlier one.
+        k = element_at(batch, p, k);
+    }
+}
+
+// Writes the bytes of the first `count` elements. Every thread of the block must call it, after
 // the batch is complete.
 __device__ inline void emit(const Batch &batch, u32 count, u8 *out) {
     const u32 first = batch.start[0], end = batch.start[count];
-    for (u32 at = first + threadIdx.x; at < end; at += BLOCK) {
-        u32 p = at, high = count;
-        for (;;) {
-            u32 low = 0;
-            while (high - low > 1) {
-                const u32 middle = (low + high) / 2;
-                if (batch.start[middle] <= p) low = middle;
-                else high = middle;
-            }
-            const u32 back = batch.back[low];
-            if (back == 0) {
-                out[at] = ((const u8 *)batch.from[low])[p - batch.start[low]];
-                break;
-            }
-            const u32 root = (u32)batch.from[low], m = p - root;
-            p = root - back + (m < back ? m : m % back);
-            if (p < first) {
-                out[at] = out[p];
-                break;
-            }
-            // Before the root, which is this element or an earlier one.
-            high = low;
+    for (u32 at = first + EMIT_EACH * threadIdx.x; at < end; at += EMIT_EACH * BLOCK) {
+        const u32 some = end - at < EMIT_EACH ? end - at : EMIT_EACH;
+        u32 k = element_at(batch, at, count);
+        u8 bytes[EMIT_EACH];
+        for (u32 b = 0; b < EMIT_EACH; b++) {
+            if (b >= some) break;
+            while (batch.start[k + 1] <= at + b) k++;
+            bytes[b] = byte_of(batch, k, at + b, first, out);
         }
+        for (u32 b = 0; b < EMIT_EACH; b++)
+            if (b < some) out[at + b] = bytes[b];
     }
     // So that the next batch sees these bytes, and may reuse the memory of this one.
     __syncthreads();

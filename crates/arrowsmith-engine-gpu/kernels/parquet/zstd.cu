@@ -2,7 +2,7 @@
 // Zstandard pages (RFC 8878). With many pages, one block of threads per page: one thread builds
 // tables and reads sequences, four read literals, all make the bytes. With few pages, `zstd_parts`
 // reads the literals and the sequences of all compressed blocks at once, which the host has found,
-// and `zstd_join` only makes the bytes, which depend on those before them. A page is one frame
+// by a warp each, and `zstd_join` only makes the bytes, which depend on those before them. A page is one frame
 // without a dictionary and without a checksum; the host decompresses others.
 #include "zstd.cuh"
 
@@ -17,6 +17,8 @@ __constant__ u32 MATCH_LEAST[53] = {3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 
 __constant__ u8 MATCH_BITS[53] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  0,  0,  0,
                                   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1,  1,  1,  1,
                                   2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+__constant__ u8 OFFSET_BITS[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 // The default distributions of symbols, for blocks without their own.
 __constant__ signed char LENGTH_SHARES[36] = {4, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1,  1,  2,  2,
                                               2, 2, 2, 2, 2, 2, 2, 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1};
@@ -28,10 +30,16 @@ __constant__ signed char MATCH_SHARES[53] = {1, 4, 3, 2, 2, 2, 2, 2, 2, 1, 1, 1,
 
 enum Codes : u32 { OF_LENGTHS, OF_OFFSETS, OF_MATCHES };
 
-struct Zstd {
+// The tables of the three kinds of codes, and which of them there are.
+struct Tables {
     FseEntry lengths[1 << LENGTHS_LOG], offsets[1 << OFFSETS_LOG], matches[1 << LENGTHS_LOG];
     u32 logs[3];
     bool known[3];
+};
+
+// What a block of threads that decodes a page has.
+struct Zstd {
+    Tables tables;
     Huffman tree;
     bool has_tree;
     Workshop shop;
@@ -43,6 +51,15 @@ struct Zstd {
     u32 count;
     bool more;
     u32 fault;
+};
+
+// What a warp that reads literals or sequences has.
+struct Part {
+    union {
+        Tables tables;
+        Huffman tree;
+    };
+    Workshop shop;
 };
 
 // The sequences of a block, as the first thread reads them.
@@ -93,15 +110,17 @@ __device__ inline bool zstd_frame(const UnpackTask &task, u64 *at, u64 *block_mo
 }
 
 // The table of one kind of code, by its mode. `*at` is advanced past its description.
-__device__ inline bool zstd_table(Zstd &z, u32 kind, u32 mode, const u8 *p, u64 len, u64 *at) {
+__device__ inline bool zstd_table(Tables &z, Workshop &shop, u32 kind, u32 mode, const u8 *p, u64 len, u64 *at) {
     FseEntry *table = kind == OF_LENGTHS ? z.lengths : kind == OF_OFFSETS ? z.offsets : z.matches;
+    const u8 *own = kind == OF_LENGTHS ? LENGTH_BITS : kind == OF_OFFSETS ? OFFSET_BITS : MATCH_BITS;
     const u32 most = kind == OF_LENGTHS ? 35 : kind == OF_OFFSETS ? 31 : 52;
     u32 symbols = 0;
     if (mode == 3) return z.known[kind];
     z.known[kind] = true;
     if (mode == 1) {
         if (*at >= len || p[*at] > most) return false;
-        table[0] = {p[(*at)++], 0, 0};
+        const u8 symbol = p[(*at)++];
+        table[0] = {symbol, 0, (u16)(own[symbol] << 9)};
         z.logs[kind] = 0;
         return true;
     }
@@ -109,18 +128,18 @@ __device__ inline bool zstd_table(Zstd &z, u32 kind, u32 mode, const u8 *p, u64 
         const signed char *shares = kind == OF_LENGTHS ? LENGTH_SHARES : kind == OF_OFFSETS ? OFFSET_SHARES : MATCH_SHARES;
         symbols = kind == OF_OFFSETS ? 29 : most + 1;
         z.logs[kind] = kind == OF_OFFSETS ? 5 : 6;
-        for (u32 s = 0; s < symbols; s++) z.shop.shares[s] = shares[s];
+        for (u32 s = 0; s < symbols; s++) shop.shares[s] = shares[s];
     } else {
         const u32 log_most = kind == OF_OFFSETS ? OFFSETS_LOG : LENGTHS_LOG;
-        const u64 bytes = fse_shares(p + *at, len - *at, most, log_most, z.shop.shares, &symbols, &z.logs[kind]);
+        const u64 bytes = fse_shares(p + *at, len - *at, most, log_most, shop.shares, &symbols, &z.logs[kind]);
         if (bytes == 0) return false;
         *at += bytes;
     }
-    return fse_table(z.shop.shares, symbols, z.logs[kind], table, z.shop.next);
+    return fse_table(shop.shares, symbols, z.logs[kind], own, table, shop.next);
 }
 
 // The header of a block's sequences.
-__device__ inline bool zstd_sequences(Zstd &z, const u8 *p, u64 len, Sequences &sequences) {
+__device__ inline bool zstd_sequences(Tables &z, Workshop &shop, const u8 *p, u64 len, Sequences &sequences) {
     sequences.left = 0;
     if (len == 0) return false;
     u64 at = 1;
@@ -135,10 +154,32 @@ __device__ inline bool zstd_sequences(Zstd &z, const u8 *p, u64 len, Sequences &
     if (at >= len || p[at] & 3) return false;
     const u32 modes = p[at++];
     for (u32 kind = 0; kind < 3; kind++)
-        if (!zstd_table(z, kind, modes >> (6 - 2 * kind) & 3, p, len, &at)) return false;
+        if (!zstd_table(z, shop, kind, modes >> (6 - 2 * kind) & 3, p, len, &at)) return false;
     if (!sequences.bits.open(p + at, len - at)) return false;
     for (u32 kind = 0; kind < 3; kind++) sequences.state[kind] = sequences.bits.take(z.logs[kind]);
     return sequences.bits.left >= 0;
+}
+
+// The next sequence: its literals, the bytes of its match, and the value that encodes its offset.
+__device__ __forceinline__ void zstd_sequence(const Tables &z, Sequences &sequences, u32 *length, u32 *match, u32 *value) {
+    Backward &bits = sequences.bits;
+    const FseEntry of_length = z.lengths[sequences.state[OF_LENGTHS]];
+    const FseEntry of_offset = z.offsets[sequences.state[OF_OFFSETS]];
+    const FseEntry of_match = z.matches[sequences.state[OF_MATCHES]];
+    const u32 own = of_match.own() + of_length.own(), steps = of_length.bits + of_match.bits + of_offset.bits;
+    // Mostly one access reads all of it.
+    const u32 all = of_offset.own() + own + steps;
+    const bool wide = all > 56;
+    bits.need(wide ? of_offset.own() : all);
+    *value = (1u << of_offset.symbol) + bits.next(of_offset.own());
+    if (wide) bits.need(own);
+    *match = MATCH_LEAST[of_match.symbol] + bits.next(of_match.own());
+    *length = LENGTH_LEAST[of_length.symbol] + bits.next(of_length.own());
+    if (--sequences.left == 0) return;
+    if (wide) bits.need(steps);
+    sequences.state[OF_LENGTHS] = of_length.state() + bits.next(of_length.bits);
+    sequences.state[OF_MATCHES] = of_match.state() + bits.next(of_match.bits);
+    sequences.state[OF_OFFSETS] = of_offset.state() + bits.next(of_offset.bits);
 }
 
 // The offset that a value encodes: a new one, or one of the last three; 0 if invalid.
@@ -169,19 +210,10 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
     Backward &bits = sequences.bits;
     u32 n = 0;
     while (n + 2 <= BLOCK && sequences.left > 0) {
-        const FseEntry of_length = z.lengths[sequences.state[OF_LENGTHS]];
-        const FseEntry of_offset = z.offsets[sequences.state[OF_OFFSETS]];
-        const FseEntry of_match = z.matches[sequences.state[OF_MATCHES]];
-        const u64 value = ((u64)1 << of_offset.symbol) + bits.take(of_offset.symbol);
-        const u64 match = MATCH_LEAST[of_match.symbol] + bits.take(MATCH_BITS[of_match.symbol]);
-        const u64 length = LENGTH_LEAST[of_length.symbol] + bits.take(LENGTH_BITS[of_length.symbol]);
-        if (--sequences.left > 0) {
-            sequences.state[OF_LENGTHS] = of_length.base + bits.take(of_length.bits);
-            sequences.state[OF_MATCHES] = of_match.base + bits.take(of_match.bits);
-            sequences.state[OF_OFFSETS] = of_offset.base + bits.take(of_offset.bits);
-        }
+        u32 value, match, length;
+        zstd_sequence(z.tables, sequences, &length, &match, &value);
         const u64 offset = zstd_offset(z.last, value, length == 0);
-        if (bits.left < 0 || length > *count || length + match > most - *made) return false;
+        if (bits.left < 0 || length > *count || (u64)length + match > most - *made) return false;
         if (offset == 0 || offset > *made + length) return false;
         if (length) {
             batch.start[n] = (u32)*made, batch.back[n] = 0, batch.from[n++] = (u64)*literals;
@@ -221,6 +253,24 @@ __device__ inline bool zstd_literals_head(const u8 *p, u64 len, u32 *head, u64 *
     return *stored <= len - *head;
 }
 
+// Literals of one stream, or of four after the lengths of the first three: each of the first threads
+// reads one. Returns false if it cannot.
+__device__ inline bool zstd_streams(const u8 *p, u64 left, u32 format, u64 count, u32 thread, const Huffman &tree, u8 *out) {
+    const u32 streams = format == 0 ? 1 : 4;
+    const u64 each = format == 0 ? count : (count + 3) / 4;
+    if (format == 0 ? count == 0 : count < 6 || left < 10) return false;
+    u64 from = format == 0 ? 0 : 6, mine = 0, mine_from = 0;
+    for (u32 stream = 0; stream < streams; stream++) {
+        const u64 bytes = stream + 1 < streams ? little(p + 2 * stream, 2) : left - from;
+        if (bytes > left - from) return false;
+        if (stream == thread) mine = bytes, mine_from = from;
+        from += bytes;
+    }
+    if (thread >= streams) return true;
+    const u64 first = thread * each, some = thread + 1 < streams ? each : count - first;
+    return huffman_stream(p + mine_from, mine, tree, out + first, (u32)some);
+}
+
 // Literals: their position and number, and how many bytes of the block they take; 0 bytes if
 // invalid. `aside` has room for them.
 __device__ inline u64 zstd_literals(Zstd &z, u8 *aside, const u8 *p, u64 len, u64 most, const u8 **literals, u64 *count) {
@@ -241,22 +291,7 @@ __device__ inline u64 zstd_literals(Zstd &z, u8 *aside, const u8 *p, u64 len, u6
         const bool has_tree = threadIdx.x == 0 && z.has_tree;
         tree = tell(z, has_tree ? tree : ~(u64)0);
         if (tree > stored) return 0;
-        p += head + tree;
-        // One stream, or four after the lengths of the first three: each thread finds its own.
-        const u32 streams = format == 0 ? 1 : 4;
-        const u64 left = stored - tree, each = format == 0 ? *count : (*count + 3) / 4;
-        if (format == 0 ? *count == 0 : *count < 6 || left < 10) return 0;
-        u64 from = format == 0 ? 0 : 6, bytes = left, mine = 0, mine_from = 0;
-        for (u32 stream = 0; stream < streams; stream++) {
-            bytes = stream + 1 < streams ? little(p + 2 * stream, 2) : left - from;
-            if (bytes > left - from) return 0;
-            if (stream == threadIdx.x) mine = bytes, mine_from = from;
-            from += bytes;
-        }
-        if (threadIdx.x < streams) {
-            const u64 first = threadIdx.x * each, some = threadIdx.x + 1 < streams ? each : *count - first;
-            if (!huffman_stream(p + mine_from, mine, z.tree, aside + first, some)) atomicOr(&z.fault, 1);
-        }
+        if (!zstd_streams(p + head + tree, stored - tree, format, *count, threadIdx.x, z.tree, aside)) atomicOr(&z.fault, 1);
         __syncthreads();
         if (z.fault) return 0;
     }
@@ -274,7 +309,7 @@ __device__ inline bool zstd_block(Zstd &z, const UnpackTask &task, const u8 *p, 
     const u64 taken = zstd_literals(z, task.aside, p, len, most, &literals, &count);
     if (taken == 0) return false;
     Sequences sequences;
-    bool good = threadIdx.x == 0 && zstd_sequences(z, p + taken, len - taken, sequences);
+    bool good = threadIdx.x == 0 && zstd_sequences(z.tables, z.shop, p + taken, len - taken, sequences);
     const bool any = threadIdx.x == 0 && sequences.left > 0;
     if (!tell(z, good)) return false;
     most += *done;
@@ -300,7 +335,8 @@ KERNEL(unpack_zstd) {
     bool good = zstd_frame(task, &at, &block_most), last = false;
     if (threadIdx.x == 0) {
         z.fault = 0;
-        z.has_tree = z.known[0] = z.known[1] = z.known[2] = false;
+        z.has_tree = false;
+        for (u32 kind = 0; kind < 3; kind++) z.tables.known[kind] = false;
         z.last[0] = 1, z.last[1] = 4, z.last[2] = 8;
     }
     while (good && !last) {
@@ -330,7 +366,7 @@ KERNEL(unpack_zstd) {
 }
 
 // Makes one table ready that an earlier block describes: `p` is the header of its sequences.
-__device__ inline bool zstd_earlier_table(Zstd &z, u32 wanted, const u8 *p, u64 len) {
+__device__ inline bool zstd_earlier_table(Tables &z, Workshop &shop, u32 wanted, const u8 *p, u64 len) {
     if (len < 2) return false;
     u64 at = p[0] < 128 ? 1 : p[0] < 255 ? 2 : 3;
     if (at >= len) return false;
@@ -338,14 +374,53 @@ __device__ inline bool zstd_earlier_table(Zstd &z, u32 wanted, const u8 *p, u64 
     for (u32 kind = 0; kind <= wanted; kind++) {
         const u32 mode = modes >> (6 - 2 * kind) & 3;
         // The host has looked at the modes: one that repeats a table is none that is wanted.
-        if (mode != 3 && !zstd_table(z, kind, mode, p, len, &at)) return false;
+        if (mode != 3 && !zstd_table(z, shop, kind, mode, p, len, &at)) return false;
     }
     return z.known[wanted];
 }
 
-// The sequences of a compressed block, by one thread: lengths of literals and matches, and offsets
-// before it is known what they repeat.
-__device__ inline bool zstd_list(Zstd &z, const ZstdArgs &a, const ZstdBlock &block) {
+// An offset that is one of the three before the block, by its number, less what is in the lower
+// bits: it is known once the blocks before are.
+#define OPEN_OFFSET 0x80000000u
+#define OPEN_SHIFT 28
+
+// The offset that a value encodes, where earlier ones may be open; 0 if invalid.
+__device__ __forceinline__ u32 zstd_open_offset(u32 *last, u32 value, bool no_literals) {
+    u32 offset;
+    if (value > 3) {
+        offset = value - 3;
+        if (offset >= OPEN_OFFSET) return 0;
+    } else {
+        const u32 which = value - 1 + no_literals;
+        if (which == 0) return last[0];
+        // More is taken off an open one.
+        if (which == 3) offset = last[0] & OPEN_OFFSET ? last[0] + 1 : last[0] - 1;
+        else offset = which == 1 ? last[1] : last[2];
+        if (which == 1) {
+            last[1] = last[0];
+            last[0] = offset;
+            return offset;
+        }
+    }
+    last[2] = last[1];
+    last[1] = last[0];
+    last[0] = offset;
+    return offset;
+}
+
+// An offset of a block by the three before it; 0 if invalid.
+__device__ __forceinline__ u32 zstd_known_offset(u32 offset, u32 first, u32 second, u32 third) {
+    if (!(offset & OPEN_OFFSET)) return offset;
+    const u32 which = offset >> OPEN_SHIFT & 3, less = offset & ((1u << OPEN_SHIFT) - 1);
+    const u32 known = which == 0 ? first : which == 1 ? second : third;
+    return known > less ? known - less : 0;
+}
+
+// The sequences of a compressed block, by one thread: for each the output and the literals before
+// it in this block, and its offset; then the same of all, without an offset.
+__device__ inline bool zstd_list(Part &part, const ZstdArgs &a, ZstdBlock &own) {
+    const ZstdBlock block = own;
+    Tables &z = part.tables;
     const u64 from[3] = {block.lengths_from, block.offsets_from, block.matches_from};
     bool known[3];
     // The last kind first: reading the header up to a table overwrites those before it.
@@ -354,134 +429,150 @@ __device__ inline bool zstd_list(Zstd &z, const ZstdArgs &a, const ZstdBlock &bl
         if (!known[kind]) continue;
         const ZstdBlock &earlier = a.blocks[from[kind]];
         z.known[kind] = false;
-        if (!zstd_earlier_table(z, kind, earlier.from + earlier.literal_bytes, earlier.size - earlier.literal_bytes))
-            return false;
+        const u8 *p = earlier.from + earlier.literal_bytes;
+        if (!zstd_earlier_table(z, part.shop, kind, p, earlier.size - earlier.literal_bytes)) return false;
     }
     for (u32 kind = 0; kind < 3; kind++) z.known[kind] = known[kind];
     Sequences sequences;
-    if (!zstd_sequences(z, block.from + block.literal_bytes, block.size - block.literal_bytes, sequences)) return false;
+    const u8 *p = block.from + block.literal_bytes;
+    if (!zstd_sequences(z, part.shop, p, block.size - block.literal_bytes, sequences)) return false;
     if (sequences.left != block.sequence_count) return false;
-    if (sequences.left == 0) return true;
-    Backward &bits = sequences.bits;
-    for (u64 k = 0; k < block.sequence_count; k++) {
-        const FseEntry of_length = z.lengths[sequences.state[OF_LENGTHS]];
-        const FseEntry of_offset = z.offsets[sequences.state[OF_OFFSETS]];
-        const FseEntry of_match = z.matches[sequences.state[OF_MATCHES]];
-        block.sequences[3 * k + 2] = (1u << of_offset.symbol) + bits.take(of_offset.symbol);
-        block.sequences[3 * k + 1] = MATCH_LEAST[of_match.symbol] + bits.take(MATCH_BITS[of_match.symbol]);
-        block.sequences[3 * k] = LENGTH_LEAST[of_length.symbol] + bits.take(LENGTH_BITS[of_length.symbol]);
-        if (k + 1 < block.sequence_count) {
-            sequences.state[OF_LENGTHS] = of_length.base + bits.take(of_length.bits);
-            sequences.state[OF_MATCHES] = of_match.base + bits.take(of_match.bits);
-            sequences.state[OF_OFFSETS] = of_offset.base + bits.take(of_offset.bits);
-        }
-        if (bits.left < 0) return false;
+    const u32 made_most = (u32)block.chain->per_block, literals = (u32)block.literal_count;
+    const bool any = block.sequence_count > 0;
+    u32 last[3], made = 0, literal = 0;
+    u32 *out = block.sequences;
+    for (u32 which = 0; which < 3; which++) last[which] = OPEN_OFFSET | which << OPEN_SHIFT;
+    while (sequences.left > 0) {
+        u32 length, match, value;
+        zstd_sequence(z, sequences, &length, &match, &value);
+        out[0] = made, out[1] = literal, out[2] = zstd_open_offset(last, value, length == 0);
+        // None of them is more than 2^17.
+        made += length + match, literal += length;
+        if (out[2] == 0 || sequences.bits.left < 0 || literal > literals || made > made_most) return false;
+        out += 3;
     }
-    return bits.left == 0;
+    if (any && sequences.bits.left != 0) return false;
+    out[0] = made, out[1] = literal;
+    made += literals - literal;
+    own.made = made, own.last = last[0], own.second = last[1], own.third = last[2];
+    return made <= made_most;
 }
 
-// Two blocks of threads per compressed block: one for its literals, one for its sequences.
+// The literals of a compressed block, by a warp. Returns false to a thread that cannot.
+__device__ inline bool zstd_read(Part &part, u32 lane, const ZstdArgs &a, ZstdBlock &own) {
+    const ZstdBlock block = own;
+    const u8 *p = block.from;
+    const u32 kind = p[0] & 3;
+    u32 head;
+    u64 count, stored;
+    if (!zstd_literals_head(p, block.size, &head, &count, &stored)) return false;
+    if (count != block.literal_count || count > ZSTD_BLOCK_BYTES || head + stored != block.literal_bytes) return false;
+    if (lane == 0) own.read = kind ? block.literals : p + head;
+    if (kind == 0) return true;
+    if (kind == 1) {
+        for (u64 i = lane; i < count; i += WARP) block.literals[i] = p[head];
+        return true;
+    }
+    u64 tree = 0;
+    if (lane == 0) {
+        const ZstdBlock &earlier = a.blocks[kind == 2 ? &own - a.blocks : block.tree_from];
+        u32 earlier_head;
+        u64 earlier_count, described = 0;
+        if (zstd_literals_head(earlier.from, earlier.size, &earlier_head, &earlier_count, &described))
+            tree = huffman_tree(earlier.from + earlier_head, described, part.tree, part.shop);
+        if (tree == 0) tree = ~(u64)0;
+        else if (kind == 3) tree = 0;
+    }
+    // The tree is in shared memory.
+    __syncwarp();
+    tree = __shfl_sync(FULL, tree, 0);
+    return tree <= stored && zstd_streams(p + head + tree, stored - tree, p[0] >> 2 & 3, count, lane, part.tree, block.literals);
+}
+
+// A warp for the sequences of each compressed block, and one for its literals.
 KERNEL(zstd_parts) {
-    __shared__ Zstd z;
-    ZstdBlock &block = a.blocks[blockIdx.x / 2];
+    __shared__ Part parts[BLOCK / WARP];
+    const u32 lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const u64 number = (u64)blockIdx.x * (BLOCK / WARP) + warp;
+    if (number >= 2 * a.block_count) return;
+    // Sequences take longer: they are first.
+    const bool lists = number < a.block_count;
+    ZstdBlock &block = a.blocks[lists ? number : number - a.block_count];
     if (block.kind != 2) return;
     bool good = true;
-    if (threadIdx.x == 0) {
-        z.fault = 0;
-        z.has_tree = false;
-    }
-    if (blockIdx.x % 2) {
-        if (threadIdx.x == 0) good = zstd_list(z, a, block);
-    } else {
-        if (threadIdx.x == 0 && block.tree_from != NONE) {
-            const ZstdBlock &earlier = a.blocks[block.tree_from];
-            u32 head;
-            u64 count, stored;
-            if (zstd_literals_head(earlier.from, earlier.size, &head, &count, &stored))
-                z.has_tree = huffman_tree(earlier.from + head, stored, z.tree, z.shop) > 0;
-        }
-        __syncthreads();
-        const u8 *literals;
-        u64 count;
-        const u64 taken = zstd_literals(z, block.literals, block.from, block.size, ZSTD_BLOCK_BYTES, &literals, &count);
-        good = taken == block.literal_bytes && count == block.literal_count;
-        if (good && threadIdx.x == 0) block.read = literals;
-    }
+    if (!lists) good = zstd_read(parts[warp], lane, a, block);
+    else if (lane == 0) good = zstd_list(parts[warp], a, block);
     if (!good) block.chain->serial = 1;
+}
+
+// A sequence, and where the one after it begins.
+struct ZstdSequence {
+    u32 made, literal, offset, made_end, literals_end;
+};
+
+__device__ __forceinline__ ZstdSequence zstd_sequence_at(const ZstdBlock &block, u32 number) {
+    const u32 *at = block.sequences + 3 * (u64)number;
+    return {at[0], at[1], at[2], at[3], at[4]};
 }
 
 // One block of threads per page: the bytes of literals and matches.
 KERNEL(zstd_join) {
     const u32 TILE = BLOCK / 2;
     __shared__ Batch batch;
-    __shared__ u32 value[TILE], offset[TILE];
-    __shared__ u8 none[TILE];
     __shared__ u32 fault;
     ChainTask &own = a.chains[blockIdx.x];
     const ChainTask task = own;
     if (threadIdx.x == 0) fault = 0;
     __syncthreads();
     if (task.serial) return;
-    u64 last[3] = {1, 4, 8}, done = 0;
+    u32 first = 1, second = 4, third = 8;
+    u64 done = 0;
     for (u64 b = task.segment; b < task.segment + task.segments; b++) {
         const ZstdBlock block = a.blocks[b];
-        u64 limit = done + task.per_block;
-        if (limit > task.want) limit = task.want;
-        if (block.kind < 2) {
-            if (block.size > limit - done) {
-                own.serial = 1;
-                return;
-            }
-            for (u64 i = threadIdx.x; i < block.size; i += BLOCK) task.to[done + i] = block.from[block.kind ? 0 : i];
-            done += block.size;
-            __syncthreads();
-            continue;
-        }
-        const u8 *literals = block.read;
-        u64 count = block.literal_count;
-        if (count > limit - done) {
+        const u64 made = block.kind < 2 ? block.size : block.made;
+        if (made > task.want - done) {
             own.serial = 1;
             return;
         }
-        for (u64 tile = 0; tile < block.sequence_count; tile += TILE) {
-            const u64 j = tile + threadIdx.x, left = block.sequence_count - tile;
-            const u32 some = left < TILE ? (u32)left : TILE;
-            const bool is = threadIdx.x < some;
-            const u64 length = is ? block.sequences[3 * j] : 0, match = is ? block.sequences[3 * j + 1] : 0;
-            if (is) {
-                value[threadIdx.x] = block.sequences[3 * j + 2];
-                none[threadIdx.x] = length == 0;
-            }
-            u64 literals_here, made, elements;
-            const u64 literal = block_scan<Sum>(length, &literals_here);
-            const u64 start = done + block_scan<Sum>(length + match, &made);
-            u32 e = (u32)block_scan<Sum>(is ? 1 + (length > 0) : 0, &elements);
-            // Which offset repeats which: one after another.
-            if (threadIdx.x == 0)
-                for (u32 k = 0; k < some; k++) offset[k] = (u32)zstd_offset(last, value[k], none[k]);
+        u8 *out = task.to + done;
+        if (block.kind < 2) {
+            for (u64 i = threadIdx.x; i < made; i += BLOCK) out[i] = block.from[block.kind ? 0 : i];
+            done += made;
             __syncthreads();
-            if (is) {
-                const u32 back = offset[threadIdx.x];
-                if (literal + length > count || start + length + match > limit || back == 0 || back > start + length)
-                    atomicOr(&fault, 1);
-                if (length) batch.start[e] = (u32)start, batch.back[e] = 0, batch.from[e++] = (u64)(literals + literal);
-                batch.start[e] = (u32)(start + length), batch.back[e] = back, batch.from[e++] = start + length;
+            continue;
+        }
+        const u32 k = threadIdx.x, count = (u32)block.sequence_count;
+        // Those of a tile are read while the bytes of the one before are made.
+        ZstdSequence next = k < TILE && k < count ? zstd_sequence_at(block, k) : ZstdSequence();
+        for (u32 tile = 0; tile < count; tile += TILE) {
+            const u32 some = count - tile < TILE ? count - tile : TILE;
+            const ZstdSequence sequence = next;
+            if (k < TILE && k + TILE < count - tile) next = zstd_sequence_at(block, tile + TILE + k);
+            if (k < some) {
+                const u32 start = (u32)done + sequence.made, literal = sequence.literal, length = sequence.literals_end - literal;
+                const u32 back = zstd_known_offset(sequence.offset, first, second, third);
+                // Back to what is before the page.
+                if (back == 0 || back > start + length) atomicOr(&fault, 1);
+                batch.start[2 * k] = start, batch.back[2 * k] = 0, batch.from[2 * k] = (u64)(block.read + literal);
+                batch.start[2 * k + 1] = start + length, batch.back[2 * k + 1] = back;
+                batch.from[2 * k + 1] = start + length;
             }
-            if (threadIdx.x == 0) batch.start[elements] = (u32)(done + made);
+            if (k + 1 == some) batch.start[2 * some] = (u32)done + sequence.made_end;
             __syncthreads();
             if (fault) {
                 own.serial = 1;
                 return;
             }
-            emit(batch, (u32)elements, task.to);
-            done += made, literals += literals_here, count -= literals_here;
+            emit(batch, 2 * some, task.to);
         }
-        if (count > limit - done) {
-            own.serial = 1;
-            return;
-        }
-        for (u64 i = threadIdx.x; i < count; i += BLOCK) task.to[done + i] = literals[i];
-        done += count;
+        // The literals after the last match.
+        const u32 *end = block.sequences + 3 * block.sequence_count;
+        for (u64 i = end[0] + threadIdx.x; i < made; i += BLOCK) out[i] = block.read[end[1] + i - end[0]];
+        const u32 before[3] = {first, second, third};
+        first = zstd_known_offset((u32)block.last, before[0], before[1], before[2]);
+        second = zstd_known_offset((u32)block.second, before[0], before[1], before[2]);
+        third = zstd_known_offset((u32)block.third, before[0], before[1], before[2]);
+        done += made;
         __syncthreads();
     }
     if (done != task.want) own.serial = 1;

@@ -16,46 +16,55 @@
 #define OFFSETS_LOG 8
 #define WEIGHTS_LOG 6
 
-// A bit stream that is read from its end, where the highest set bit terminates it.
+// A bit stream that is read from its end, where the highest set bit terminates it. Eight bytes before
+// it and after it must be readable.
 struct Backward {
     const u8 *p;
     // Bits left; bits beyond them read as 0.
-    i64 left;
-    // Sixty-four bits of it, from bit `low`.
+    i32 left;
+    // Bits of it from `low` on, up to the ones that are left: fewer than 64.
+    i32 low;
     u64 word;
-    i64 low;
 
     __device__ bool open(const u8 *bytes, u64 len) {
         p = bytes, left = 0, word = 0, low = 0;
         if (len == 0 || len > ZSTD_BLOCK_BYTES || bytes[len - 1] == 0) return false;
-        left = low = (i64)len * 8 - 8 + (63 - __clzll(bytes[len - 1]));
+        left = low = (i32)len * 8 - 8 + (63 - __clzll(bytes[len - 1]));
         return true;
     }
 
-    // The next `count` bits, at most 32.
-    __device__ u32 peek(u32 count) {
-        if (count == 0 || left <= 0) return 0;
-        const i64 from = left - count;
-        if (from < low) {
-            low = left < 56 ? 0 : (left - 56) & ~(i64)7;
-            word = 0;
-            for (u32 b = 0; b * 8 < left - low; b++) word |= (u64)p[low / 8 + b] << (8 * b);
-        }
-        if (from < 0) return (u32)((word & (((u64)1 << left) - 1)) << -from);
-        return (u32)(word >> (from - low)) & (u32)(((u64)1 << count) - 1);
+    // Reads so that `word` has the next `count` bits, at most 56, or all that are left.
+    __device__ __forceinline__ void need(u32 count) {
+        if (left - (i32)count >= low || low == 0) return;
+        low = left < 56 ? 0 : (left - 56) & ~7;
+        word = load8(p + low / 8);
     }
 
-    __device__ u32 take(u32 count) {
-        const u32 bits = peek(count);
-        left -= count;
-        return bits;
+    // The next `count` bits, at most 32, which `need` has read.
+    __device__ __forceinline__ u32 next(u32 count) {
+        const i32 from = left - (i32)count;
+        const u64 mask = ((u64)1 << count) - 1;
+        left = from;
+        if (from >= 0) return (u32)(word >> (from - low) & mask);
+        // Zeros follow the last one.
+        return from > -(i32)count ? (u32)(word << -from & mask) : 0;
+    }
+
+    __device__ __forceinline__ u32 take(u32 count) {
+        need(count);
+        return next(count);
     }
 };
 
-// An entry of a table: its symbol, and the next state.
+// An entry of a table: its symbol, the bits that lead to the next state, and of codes those that
+// follow them.
 struct FseEntry {
     u8 symbol, bits;
+    // The next state without its bits, nine at most; above them, the number of a code's own bits.
     u16 base;
+
+    __device__ __forceinline__ u32 state() const { return base & 511; }
+    __device__ __forceinline__ u32 own() const { return base >> 9; }
 };
 
 // The distribution of symbols in an FSE table description: `most` is the last allowed symbol.
@@ -109,8 +118,9 @@ __device__ inline u64 fse_shares(const u8 *p, u64 len, u32 most, u32 log_most, s
     return (bit + 7) / 8;
 }
 
-// The table of a distribution. `next` is scratch for one number per symbol.
-__device__ inline bool fse_table(const short *shares, u32 symbols, u32 log, FseEntry *table, u16 *next) {
+// The table of a distribution; `own` are the bits of each symbol's own, if it has any. `next` is
+// scratch for one number per symbol.
+__device__ inline bool fse_table(const short *shares, u32 symbols, u32 log, const u8 *own, FseEntry *table, u16 *next) {
     const u32 size = 1 << log, mask = size - 1, step = (size >> 1) + (size >> 3) + 3;
     u32 high = size;
     for (u32 s = 0; s < symbols; s++) {
@@ -130,10 +140,10 @@ __device__ inline bool fse_table(const short *shares, u32 symbols, u32 log, FseE
     }
     if (at != 0) return false;
     for (u32 i = 0; i < size; i++) {
-        const u32 state = next[table[i].symbol]++;
+        const u32 symbol = table[i].symbol, state = next[symbol]++;
         const u32 bits = log - (63 - (u32)__clzll(state));
         table[i].bits = (u8)bits;
-        table[i].base = (u16)((state << bits) - size);
+        table[i].base = (u16)(((state << bits) - size) | (own ? own[symbol] : 0) << 9);
     }
     return true;
 }
@@ -145,20 +155,20 @@ struct Huffman {
     u32 log;
 };
 
-// Scratch for building a table.
+// Scratch for building a table: of up to 53 codes, or 13 weights.
 struct Workshop {
     u8 weights[256];
-    short shares[256];
-    u16 next[256];
+    short shares[64];
+    u16 next[64];
     FseEntry table[1 << WEIGHTS_LOG];
 };
 
 // Weights that are coded by FSE, with two alternating states. Returns their number, or 0.
 __device__ inline u32 huffman_weights(const u8 *p, u64 len, Workshop &shop) {
     u32 symbols, log;
-    const u64 head = fse_shares(p, len, 255, WEIGHTS_LOG, shop.shares, &symbols, &log);
+    const u64 head = fse_shares(p, len, HUFFMAN_BITS, WEIGHTS_LOG, shop.shares, &symbols, &log);
     Backward bits;
-    if (head == 0 || head >= len || !fse_table(shop.shares, symbols, log, shop.table, shop.next)) return 0;
+    if (head == 0 || head >= len || !fse_table(shop.shares, symbols, log, 0, shop.table, shop.next)) return 0;
     if (!bits.open(p + head, len - head)) return 0;
     u32 state[2] = {bits.take(log), bits.take(log)};
     if (bits.left < 0) return 0;
@@ -170,7 +180,7 @@ __device__ inline u32 huffman_weights(const u8 *p, u64 len, Workshop &shop) {
             shop.weights[count] = shop.table[state[count % 2]].symbol;
             return count + 1;
         }
-        state[(count + 1) % 2] = entry.base + bits.take(entry.bits);
+        state[(count + 1) % 2] = entry.state() + bits.take(entry.bits);
     }
     return 0;
 }
@@ -193,37 +203,66 @@ __device__ inline u64 huffman_tree(const u8 *p, u64 len, Huffman &tree, Workshop
         for (u32 s = 0; s < symbols; s++) shop.weights[s] = s % 2 ? p[1 + s / 2] & 15 : p[1 + s / 2] >> 4;
     }
     u32 sum = 0;
+    for (u32 weight = 0; weight <= HUFFMAN_BITS + 1; weight++) shop.next[weight] = 0;
     for (u32 s = 0; s < symbols; s++) {
-        if (shop.weights[s] > HUFFMAN_BITS) return 0;
-        if (shop.weights[s]) sum += 1 << (shop.weights[s] - 1);
+        const u32 weight = shop.weights[s];
+        if (weight > HUFFMAN_BITS) return 0;
+        if (weight) sum += 1 << (weight - 1);
+        shop.next[weight]++;
     }
     if (sum == 0) return 0;
     // The last weight completes the sum to a power of two.
     const u32 log = 64 - (u32)__clzll(sum), rest = (1 << log) - sum;
     if (log > HUFFMAN_BITS || rest & (rest - 1)) return 0;
-    shop.weights[symbols++] = (u8)(64 - __clzll(rest));
-    u32 at = 0, least = 0;
-    for (u32 weight = 1; weight <= log; weight++) {
-        for (u32 s = 0; s < symbols; s++) {
-            if (shop.weights[s] != weight) continue;
-            least += weight == 1;
-            const u16 entry = (u16)(s | (log + 1 - weight) << 8);
-            for (u32 i = 0; i < 1u << (weight - 1); i++) tree.entries[at++] = entry;
-        }
+    const u32 last = 64 - (u32)__clzll(rest);
+    shop.weights[symbols++] = (u8)last;
+    shop.next[last]++;
+    // The deepest level must have at least two leaves.
+    const u32 least = shop.next[1];
+    if (least < 2 || least % 2) return 0;
+    // The first entry of each weight; those of less weight come first.
+    for (u32 weight = 1, at = 0; weight <= log; weight++) {
+        const u32 leaves = shop.next[weight];
+        shop.next[weight] = (u16)at;
+        at += leaves << (weight - 1);
+    }
+    for (u32 s = 0; s < symbols; s++) {
+        const u32 weight = shop.weights[s];
+        if (weight == 0) continue;
+        const u32 at = shop.next[weight], count = 1 << (weight - 1);
+        const u16 entry = (u16)(s | (log + 1 - weight) << 8);
+        for (u32 i = 0; i < count; i++) tree.entries[at + i] = entry;
+        shop.next[weight] = (u16)(at + count);
     }
     tree.log = log;
-    // The deepest level must have at least two leaves.
-    return least >= 2 && least % 2 == 0 ? bytes : 0;
+    return bytes;
 }
 
 // `count` literals of a stream.
-__device__ inline bool huffman_stream(const u8 *p, u64 len, const Huffman &tree, u8 *out, u64 count) {
+__device__ inline bool huffman_stream(const u8 *p, u64 len, const Huffman &tree, u8 *out, u32 count) {
     Backward bits;
+    const u32 log = tree.log;
     if (!bits.open(p, len)) return false;
-    for (u64 i = 0; i < count; i++) {
-        const u16 entry = tree.entries[bits.peek(tree.log)];
+    u32 i = 0;
+    // Five codes at a time, of at most 11 bits each, from one word.
+    while (count - i >= 5 && bits.left >= 56) {
+        bits.need(55);
+        u64 top = bits.word << (64 - (bits.left - bits.low));
+        u32 used = 0;
+        for (u32 k = 0; k < 5; k++) {
+            const u32 entry = tree.entries[top >> (64 - log)];
+            out[i++] = (u8)entry;
+            top <<= entry >> 8;
+            used += entry >> 8;
+        }
+        bits.left -= (i32)used;
+    }
+    for (; i < count; i++) {
+        bits.need(log);
+        const i32 left = bits.left;
+        const u32 entry = tree.entries[bits.next(log)];
         out[i] = (u8)entry;
-        bits.left -= entry >> 8;
+        bits.left = left - (i32)(entry >> 8);
     }
     return bits.left == 0;
 }

@@ -268,6 +268,7 @@ kernels! {
     struct ZstdArgs for ZSTD_PARTS = "zstd_parts", ZSTD_JOIN = "zstd_join" {
         chains: Ptr => "ChainTask *",
         blocks: Ptr => "ZstdBlock *",
+        block_count: u64 => "u64 ",
     }
 
     /// Finds the parts of pages, and decodes DELTA_BINARY_PACKED: numbers, or lengths of text.

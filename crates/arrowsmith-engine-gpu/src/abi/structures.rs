@@ -225,7 +225,7 @@ shared! {
         literals: u64 => "u8 *",
         literal_count: u64 => "u64 ",
         literal_bytes: u64 => "u64 ",
-        /// Room for its sequences, three words each; and how many there are.
+        /// Room for its sequences and their end, three words each; and how many there are.
         sequences: u64 => "u32 *",
         sequence_count: u64 => "u64 ",
         /// Earlier blocks (NONE: itself, or none) that describe its Huffman tree and its tables.
@@ -233,7 +233,12 @@ shared! {
         lengths_from: u64 => "u64 ",
         offsets_from: u64 => "u64 ",
         matches_from: u64 => "u64 ",
-        /// Where its literals are: computed on the device.
+        /// Computed on the device: where its literals are, the bytes it makes, and the last three
+        /// offsets after it, which may be those before it.
         read: u64 => "const u8 *",
+        made: u64 => "u64 ",
+        last: u64 => "u64 ",
+        second: u64 => "u64 ",
+        third: u64 => "u64 ",
     }
 }

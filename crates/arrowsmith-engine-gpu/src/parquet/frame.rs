@@ -158,9 +158,9 @@ impl Block {
         Some(())
     }
 
-    /// Bytes of scratch memory for its literals and sequences.
+    /// Bytes of scratch memory for its literals, and for its sequences and their end.
     pub fn scratch_bytes(&self) -> (usize, usize) {
-        (self.literal_count, self.sequence_count * 12)
+        (self.literal_count, (self.sequence_count + 1) * 12)
     }
 }
 

@@ -28,7 +28,7 @@ const SHARED_BYTES_OF_BLOCK: u64 = 1 << 10;
 /// Threads of a warp.
 const WARP: u64 = 32;
 
-/// Bytes of a Zstandard block's output, at most; two blocks of threads read it.
+/// Bytes of a Zstandard block's output, at most; two warps read it.
 const ZSTD_BLOCK_BYTES: u64 = 128 << 10;
 
 /// Blocks of a kernel that a device holds at once: limited by warps, registers, which are allocated
@@ -82,8 +82,9 @@ fn work(pages: &[Header], codec: Option<super::Codec>, text: bool, options: &Gpu
                 work.add("unpack_units", page.bytes.div_ceil(UNIT));
             }
             Some(super::Codec::Snappy) => work.add("unpack_snappy", 1),
-            Some(super::Codec::Zstd) if is_split(page.packed) && page.bytes > ZSTD_BLOCK_BYTES => {
-                work.add("zstd_parts", 2 * page.bytes.div_ceil(ZSTD_BLOCK_BYTES));
+            Some(super::Codec::Zstd) if is_split(page.bytes) => {
+                let warps = 2 * page.bytes.div_ceil(ZSTD_BLOCK_BYTES);
+                work.add("zstd_parts", warps.div_ceil(BLOCK / WARP));
             }
             Some(super::Codec::Zstd) => work.add("unpack_zstd", 1),
             None => {}

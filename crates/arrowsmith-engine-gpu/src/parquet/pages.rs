@@ -97,7 +97,7 @@ impl Place {
 pub(super) struct Task {
     /// Its compressed bytes.
     pub from: Sent,
-    /// The blocks of a large frame.
+    /// The blocks of the frame of a large page.
     pub frame: Option<Frame>,
     /// Its decompressed bytes.
     pub to: Range<usize>,
@@ -361,7 +361,7 @@ impl Host {
         self.unpacked_bytes = after(to.end);
         // The stored bytes of an empty page do not matter.
         let packed = if to.is_empty() { &[] } else { packed };
-        let is_large = packed.len() as u64 > run.options.split_bytes_min;
+        let is_large = len as u64 > run.options.split_bytes_min;
         let frame = (codec == Codec::Zstd && is_large).then(|| Frame::parse(packed, len)).flatten();
         let from = self.send(run, packed)?;
         let aside = self.aside_bytes;

@@ -13,10 +13,11 @@ use arrowsmith_engine::{Chain, ColumnRequest};
 use arrowsmith_parquet::nest::Nest;
 use arrowsmith_parquet::{Budget, Column, File, ReadOptions, ReadPlan};
 
-use super::chunk::{Halt, Queued, Run};
+use super::chunk::{Halt, Queued, Read, Run};
 use super::pages::Host;
 use super::shape::Shape;
 use super::{Columns, FieldDecoder};
+use crate::device::Ptr;
 use crate::device::lanes::Lane;
 use crate::device::memory::Refused;
 use crate::device::resident::{DeviceBatch, Tree, tree};
@@ -48,18 +49,27 @@ impl Columns {
         (options, rest): (&ReadOptions, &Chain),
     ) -> Result<DeviceBatch> {
         let rows = file.row_group_rows(row_group)?;
-        // The device is waited for once, after the work of all columns.
-        let mut queued = Vec::with_capacity(plan.fields.len());
+        let mut run = Run::new(lane, &self.options);
+        let mut steps = Vec::with_capacity(plan.fields.len());
         for column in &plan.fields {
-            queued.push(self.queued(lane, file, row_group, column, rows, options)?);
+            steps.push(self.begin(&mut run, file, row_group, column, rows, options)?);
         }
-        let notes: Vec<_> = queued.iter().flatten().flat_map(Queued::notes).collect();
-        let notes = if notes.is_empty() { Vec::new() } else { lane.stream.fetch(&notes)? };
-        let mut notes = notes.into_iter();
+        let bad = here(unpack(&mut run, &steps))?;
+        let queued = steps.into_iter().map(|step| step.queued(&mut run, bad.is_some()));
+        let queued = queued.collect::<Result<Vec<_>>>()?;
+        // The device is waited for once, after the work of all columns.
+        let unpacked = bad.flatten().map_or((Ptr(0), 0), |bad| (bad, 4));
+        let mut notes = vec![unpacked];
+        notes.extend(queued.iter().flatten().flat_map(|(_, queued)| queued.notes()));
+        let mut notes = lane.stream.fetch(&notes)?.into_iter();
+        let is_sound = notes.next().is_some_and(|bad| bad.iter().all(|byte| *byte == 0));
         let mut children = Vec::with_capacity(plan.fields.len());
         for (column, queued) in plan.fields.iter().zip(queued) {
-            let here = queued.and_then(|queued| queued.tree(&notes.next()?, &notes.next()?));
-            children.push(match here.filter(|tree| tree.len == rows) {
+            let here = queued.and_then(|(is_packed, queued)| {
+                let made = queued.tree(&notes.next()?, &notes.next()?);
+                made.filter(|tree| tree.len == rows && (is_sound || !is_packed))
+            });
+            children.push(match here {
                 Some(tree) => {
                     self.count_on_device();
                     tree
@@ -90,25 +100,68 @@ impl Columns {
         DeviceBatch::keep(lane.arena.device(), lane.stream.as_mut(), &plan.schema, root)
     }
 
-    /// A column that is decoded in place; `None` if it has to be decoded to the host.
-    fn queued(
+    /// Reads a column that is decoded in place. Those with compressed pages wait for each other, so
+    /// that all of these are decompressed at once; others are decoded while the next one is read.
+    fn begin(
         &self,
-        lane: &mut Lane,
+        run: &mut Run<'_>,
         file: &File,
         row_group: usize,
         column: &Column,
         rows: usize,
         options: &ReadOptions,
-    ) -> Result<Option<Queued>> {
-        let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(None) };
-        let mut run = Run::new(lane, &self.options);
+    ) -> Result<Step> {
+        let Some(shape) = flat(column).filter(|_| rows > 0) else { return Ok(Step::Elsewhere) };
         let check = options.verify_checksums;
-        let read = Host::read(&mut run, file, row_group, &shape, &(0..rows), check);
-        match read.and_then(|host| Queued::new(&mut run, shape, &host)) {
-            Ok(queued) => Ok(Some(queued)),
-            Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
-            Err(Halt::Failed(error)) => Err(error),
+        let host = Host::read(run, file, row_group, &shape, &(0..rows), check);
+        let step = host.and_then(|host| Read::new(run, shape, host)).and_then(|read| {
+            Ok(if read.is_packed() { Step::Read(read) } else { Step::Queued(read.queue(run)?) })
+        });
+        Ok(here(step)?.unwrap_or(Step::Elsewhere))
+    }
+}
+
+/// A column of a row group.
+enum Step {
+    /// It has to be decoded to the host.
+    Elsewhere,
+    /// It has pages to decompress.
+    Read(Read),
+    Queued(Queued),
+}
+
+impl Step {
+    /// Its work, and whether its pages were compressed.
+    fn queued(self, run: &mut Run<'_>, is_unpacked: bool) -> Result<Option<(bool, Queued)>> {
+        match self {
+            Self::Read(read) if is_unpacked => Ok(here(read.queue(run))?.map(|made| (true, made))),
+            Self::Queued(queued) => Ok(Some((false, queued))),
+            _ => Ok(None),
         }
+    }
+}
+
+/// Decompresses all pages; returns where it is noted whether any is malformed, if there are any.
+fn unpack(run: &mut Run<'_>, steps: &[Step]) -> Result<Option<Ptr>, Halt> {
+    let reads = steps.iter().filter_map(|step| match step {
+        Step::Read(read) => Some(read),
+        _ => None,
+    });
+    let reads: Vec<_> = reads.collect();
+    if reads.is_empty() {
+        return Ok(None);
+    }
+    let bad = run.zeros(4)?;
+    Read::unpack(run, &reads, bad)?;
+    Ok(Some(bad))
+}
+
+/// What was done; `None` if another engine has to do it.
+fn here<T>(done: Result<T, Halt>) -> Result<Option<T>> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(Halt::TooLarge | Halt::Unsure) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error),
     }
 }
 

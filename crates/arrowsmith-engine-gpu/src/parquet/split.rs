@@ -4,8 +4,8 @@
 //! (`kernels/parquet/chain.cuh`).
 
 use super::chunk::Run;
-use super::frame::Block;
-use super::pages::{Codec, Host};
+use super::frame::{Block, Frame};
+use super::pages::Codec;
 use crate::GpuOptions;
 use crate::abi::*;
 use crate::device::Ptr;
@@ -13,6 +13,9 @@ use crate::device::memory::Refused;
 
 /// No earlier block; `NONE` of the kernels.
 const NONE: u32 = u32::MAX;
+
+/// Threads of a warp.
+const WARP: u64 = 32;
 
 /// Positions of a segment for each thread of a block: `EACH` of the kernels.
 pub(super) const EACH: u64 = 16;
@@ -167,15 +170,17 @@ impl Walked {
 /// Decompresses the pages that are split, before the others: their tasks then name their chains.
 pub(super) fn unpack(
     run: &mut Run<'_>,
-    host: &Host,
+    codec: Codec,
+    frames: &[Option<&Frame>],
     tasks: &mut [UnpackTask],
     bad: Ptr,
 ) -> Result<(), Refused> {
-    let Some(rule) = Rule::new(run.options, tasks.len()) else { return Ok(()) };
-    match host.codec {
-        Some(Codec::Snappy) => snappy(run, rule, tasks, bad),
-        Some(Codec::Zstd) => zstd(run, rule, host, tasks),
-        _ => Ok(()),
+    // Of Zstandard any number: a warp reads a block, where a block of threads reads a page.
+    let pages = if codec == Codec::Zstd { 0 } else { tasks.len() };
+    let Some(rule) = Rule::new(run.options, pages) else { return Ok(()) };
+    match codec {
+        Codec::Snappy => snappy(run, rule, tasks, bad),
+        Codec::Zstd => zstd(run, rule, frames, tasks),
     }
 }
 
@@ -207,18 +212,18 @@ fn snappy(
 fn zstd(
     run: &mut Run<'_>,
     rule: Rule,
-    host: &Host,
+    of_tasks: &[Option<&Frame>],
     tasks: &mut [UnpackTask],
 ) -> Result<(), Refused> {
     // Each frame with the number of its task; and the scratch memory of all.
     let mut frames = Vec::new();
     let (mut literals, mut sequences, mut blocks) = (0, 0, 0);
-    for (number, task) in host.tasks.iter().enumerate() {
-        let Some(frame) = &task.frame else { continue };
+    for (number, frame) in of_tasks.iter().enumerate() {
+        let Some(frame) = frame else { continue };
         let scratch = frame.blocks.iter().map(Block::scratch_bytes);
         let (more, further) = scratch.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         let bytes = literals + more + sequences + further;
-        if frame.blocks.len() < 2 || bytes as u64 > rule.room_max * 8 {
+        if bytes as u64 > rule.room_max * 8 {
             continue;
         }
         literals += more;
@@ -264,7 +269,7 @@ fn zstd(
                 lengths_from: earlier(block.tables_from[0]),
                 offsets_from: earlier(block.tables_from[1]),
                 matches_from: earlier(block.tables_from[2]),
-                read: 0,
+                ..ZstdBlock::default()
             });
             let (more, further) = block.scratch_bytes();
             (literals, sequences) =
@@ -272,7 +277,9 @@ fn zstd(
         }
     }
     run.copy_in(at, &bytes_of(&chains))?;
-    let args = ZstdArgs { chains: at, blocks: run.put(&bytes_of(&all))? };
-    run.launch(ZSTD_PARTS, 2 * all.len() as u64, &args)?;
+    let block_count = all.len() as u64;
+    let args = ZstdArgs { chains: at, blocks: run.put(&bytes_of(&all))?, block_count };
+    // A warp for the sequences of each, and one for its literals.
+    run.launch(ZSTD_PARTS, run.blocks(2 * block_count * WARP), &args)?;
     run.launch(ZSTD_JOIN, chains.len() as u64, &args)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Columns whose first pages have a dictionary, and the others another encoding, as writers make
-//! them; and runs of all lengths, in pages of several tiles.
+//! them; runs of all lengths, in pages of several tiles; and columns of several codecs in one row
+//! group.
 
 #![cfg(feature = "shim")]
 
@@ -10,15 +11,17 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, Float32Array, Int64Array, RecordBatch, StringArray,
 };
 use arrow_schema::{Field, Schema};
-use arrowsmith_core::Limits;
-use arrowsmith_engine::Chain;
+use arrowsmith_core::{Limits, Result};
+use arrowsmith_engine::{Chain, ColumnRequest, Engine};
 use arrowsmith_engine_gpu::{GpuEngine, GpuOptions};
-use arrowsmith_parquet::{File, ReadOptions, ReadPlan};
+use arrowsmith_parquet::{Budget, File, ReadOptions, ReadPlan};
+use arrowsmith_testkit::engines::cpu;
 use arrowsmith_workload::SplitMix64;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::schema::types::ColumnPath;
 
 use crate::common;
 
@@ -109,4 +112,78 @@ fn columns_of_several_encodings_are_decoded() {
         assert!(found.column(0) == &column, "seed {seed}: {encoding}");
     }
     assert!(mixed > 0);
+}
+
+/// A row group whose pages are decompressed at once, whatever their codecs; or, if one page is
+/// damaged, read by the next engine.
+#[test]
+fn columns_of_several_codecs_are_decompressed_together() {
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let codecs = [zstd, Compression::SNAPPY, Compression::UNCOMPRESSED, zstd, Compression::SNAPPY];
+    for seed in 0..common::seeds(12) {
+        let mut chance = SplitMix64::new(seed);
+        let rows = [50, 4000, 30_000][chance.index(3)];
+        let kinds = [1, 9, 300, 5000][chance.index(4)];
+        let mut picks = || (0..rows).map(|_| chance.index(kinds)).collect::<Vec<_>>();
+        let mut properties = WriterProperties::builder().set_data_page_row_count_limit(rows / 3);
+        let mut columns: Vec<(String, ArrayRef)> = Vec::new();
+        for (number, codec) in codecs.into_iter().enumerate() {
+            let name = format!("c{number}");
+            properties = properties.set_column_compression(ColumnPath::from(name.as_str()), codec);
+            let picks = picks().into_iter();
+            let column: ArrayRef = match number % 2 {
+                0 => Arc::new(picks.map(|pick| i64::try_from(pick).ok()).collect::<Int64Array>()),
+                _ => Arc::new(
+                    picks.map(|pick| Some(format!("text {pick}"))).collect::<StringArray>(),
+                ),
+            };
+            columns.push((name, column));
+        }
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let properties = properties.set_write_batch_size(rows / 3).build();
+        let mut writer =
+            ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        let bytes = writer.into_inner().unwrap();
+        let options = GpuOptions::default().with_split_bytes_min([0, 16 << 10][chance.index(2)]);
+        let engine = GpuEngine::new(common::device(seed), options);
+        let read = ReadOptions::default();
+        let decoded = |bytes: &[u8], rest: &Chain| {
+            let file = File::open(Bytes::copy_from_slice(bytes), &Limits::default())?;
+            let plan = ReadPlan::new(&file, &read)?;
+            engine.device_batch(&file, 0, &plan, &read, rest)?.to_host()
+        };
+        // No other engine: all of it was decoded on the device.
+        let found = decoded(&bytes, &Chain::default()).unwrap();
+        assert_eq!(found.columns(), batch.columns(), "seed {seed}");
+        for _ in 0..8 {
+            let mut broken = bytes.clone();
+            let at = 4 + chance.index(bytes.len() * 3 / 4);
+            broken[at] ^= 1 << chance.index(8);
+            // What the host makes of it; if nothing, the device may not notice.
+            let Ok(expected) = by_cpu(&broken, &read) else { continue };
+            let found = decoded(&broken, &Chain::from(cpu())).unwrap();
+            assert_eq!(found.columns(), expected, "seed {seed}, byte {at}");
+        }
+    }
+}
+
+/// The columns of the first row group by engine cpu.
+fn by_cpu(bytes: &[u8], options: &ReadOptions) -> Result<Vec<ArrayRef>> {
+    let file = File::open(Bytes::copy_from_slice(bytes), &Limits::default())?;
+    let (chain, rows) = (Chain::from(cpu()), file.row_group_rows(0)?);
+    let plan = ReadPlan::new(&file, options)?;
+    let columns = plan.fields.iter().map(|column| {
+        let decoder = chain.column(&ColumnRequest {
+            file: &file,
+            row_group: 0,
+            column,
+            selection: None,
+            batch_rows: rows,
+            options,
+            budget: &Budget::unbounded(),
+        });
+        decoder?.next(rows)
+    });
+    columns.collect()
 }

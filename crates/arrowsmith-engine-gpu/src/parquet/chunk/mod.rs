@@ -22,15 +22,16 @@ use self::dictionary::dictionary;
 use self::gather::{Parts, Rows, gather};
 pub(super) use self::run::{Halt, Run};
 use self::slots::Levels;
-use self::unpack::unpack;
 pub(super) use self::unpack::unpacked;
+use self::unpack::{Packed, unpack};
 pub(super) use self::values::{DELTA_BLOCK, RUN_EACH};
 use self::values::{Direct, chains};
 use super::pages::Host;
 use super::shape::Shape;
+use super::split::Chains;
 use crate::abi::*;
 use crate::device::Ptr;
-use crate::device::memory::Sent;
+use crate::device::memory::{Refused, Sent};
 use crate::device::resident::{Part, Tree};
 
 /// A leaf, as the device has decoded it.
@@ -66,7 +67,9 @@ fn dictionary_of(keys: ArrayData, values: ArrayRef, data_type: &DataType) -> Opt
 }
 
 fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
-    let made = make(run, shape, host)?;
+    let placed = place(run, shape, host)?;
+    unpack(run, &[placed.packed(host)], placed.bad)?;
+    let made = make(run, shape, host, placed)?;
     let array = fetched(run, shape, &made)?;
     let ancestors = shape.ancestors.iter().map(|ancestor| run.ancestor(made.levels, ancestor));
     Ok(Decoded { array, ancestors: ancestors.collect::<Result<_, _>>()? })
@@ -78,13 +81,40 @@ pub(super) struct Queued {
     made: Made,
 }
 
-impl Queued {
-    /// Queues the work of a column.
-    pub fn new(run: &mut Run<'_>, shape: Shape, host: &Host) -> Result<Self, Halt> {
-        let made = make(run, &shape, host)?;
-        Ok(Self { shape, made })
+/// A column without ancestors whose pages are sent.
+pub(super) struct Read {
+    shape: Shape,
+    host: Host,
+    placed: Placed,
+}
+
+impl Read {
+    /// A column, of pages that were read.
+    pub fn new(run: &mut Run<'_>, shape: Shape, host: Host) -> Result<Self, Halt> {
+        let placed = place(run, &shape, &host)?;
+        Ok(Self { shape, host, placed })
     }
 
+    /// Whether the device has pages to decompress.
+    pub fn is_packed(&self) -> bool {
+        !self.host.tasks.is_empty()
+    }
+
+    /// Decompresses the pages of some columns; notes at `bad` if any is malformed.
+    pub fn unpack(run: &mut Run<'_>, columns: &[&Self], bad: Ptr) -> Result<(), Refused> {
+        let packed: Vec<_> =
+            columns.iter().map(|column| column.placed.packed(&column.host)).collect();
+        unpack(run, &packed, bad).map(drop)
+    }
+
+    /// Queues the work of a column whose pages are decompressed.
+    pub fn queue(self, run: &mut Run<'_>) -> Result<Queued, Halt> {
+        let made = make(run, &self.shape, &self.host, self.placed)?;
+        Ok(Queued { shape: self.shape, made })
+    }
+}
+
+impl Queued {
     /// Where it is noted whether anything is malformed, and how many nulls there are.
     pub fn notes(&self) -> impl Iterator<Item = (Ptr, u64)> {
         (0..NOTES).map(|part| match self.made.parts.get(part) {
@@ -125,8 +155,26 @@ struct Made {
     parts: Vec<(Ptr, usize)>,
 }
 
-fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
-    run.sent()?;
+/// What of a column is on the device, before its pages are decompressed.
+struct Placed {
+    /// Memory for the pages that the device decompresses.
+    unpacked: Ptr,
+    /// Where anything malformed is noted.
+    bad: Ptr,
+    /// Where its pages are described.
+    pages: Ptr,
+    chains: Chains,
+    chains_at: Ptr,
+}
+
+impl Placed {
+    fn packed<'h>(&self, host: &'h Host) -> Packed<'h> {
+        Packed { host, unpacked: self.unpacked, pages: self.pages }
+    }
+}
+
+/// Describes the pages of a chunk.
+fn place(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Placed, Halt> {
     let unpacked = run.zeros(host.unpacked_bytes)?;
     let bad = run.zeros(4)?;
     // Where the pages are described, since those that are split are named by their chains.
@@ -159,9 +207,14 @@ fn make(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Made, Halt> {
         first += page.count as u64;
     }
     run.copy_in(at, &bytes_of(&pages))?;
-    let page_count = host.pages.len() as u64;
-    unpack(run, host, unpacked, at, bad)?;
-    let pages = values::Pages { at, count: page_count, bad };
+    Ok(Placed { unpacked, bad, pages: at, chains, chains_at })
+}
+
+/// Decodes pages that are decompressed.
+fn make(run: &mut Run<'_>, shape: &Shape, host: &Host, placed: Placed) -> Result<Made, Halt> {
+    run.sent()?;
+    let Placed { unpacked, bad, pages: at, chains, chains_at } = placed;
+    let pages = values::Pages { at, count: host.pages.len() as u64, bad };
     let entries = run.entries(shape, host, pages)?;
     let levels = entries.levels;
     // Output rows: all entries, or those at which a value of the leaf begins.
