@@ -209,3 +209,77 @@ fn broken_pages_become_nothing_that_the_host_would_not_make_of_them() {
     // A byte of a literal may become any other.
     assert!(sound > 20 || common::seeds(400) < 400, "{sound}");
 }
+
+/// A frame of one raw block and some compressed ones, each with raw literals, one code of each kind
+/// and any bits after the codes: most offsets repeat earlier ones, in every way there is. Also the
+/// length of what it makes.
+fn repeating(chance: &mut SplitMix64) -> (Vec<u8>, usize) {
+    let header = |last: bool, kind: usize, size: usize| {
+        (usize::from(last) | kind << 1 | size << 3).to_le_bytes()[..3].to_vec()
+    };
+    let mut len = 64;
+    let mut blocks = header(false, 0, len);
+    blocks.extend((0..len).map(|_| byte(chance)));
+    let count = chance.index(6) + 1;
+    for number in 1..=count {
+        // Literals, offset, match: the code, the base, and the number of bits.
+        let (literals, literal_base, literal_bits) =
+            of(chance, &[(0, 0, 0), (0, 0, 0), (1, 1, 0), (3, 3, 0), (16, 16, 1)]);
+        let offset_code = of(chance, &[0, 1, 1, 1, 2, 3, 5]);
+        let (matches, match_base, match_bits) = of(chance, &[(0, 3, 0), (9, 12, 0), (32, 35, 1)]);
+        let sequences = chance.index(100) + 1;
+        // In the order in which they are read: from the highest bit, after a one.
+        let mut bits = vec![true];
+        let mut value = |count: usize| {
+            let from = bits.len();
+            bits.extend((0..count).map(|_| chance.index(2) == 1));
+            bits[from..].iter().fold(0, |value, bit| value << 1 | usize::from(*bit))
+        };
+        let (mut literal_count, mut made) = (0, 0);
+        for _ in 0..sequences {
+            value(offset_code);
+            made += match_base + value(match_bits);
+            literal_count += literal_base + value(literal_bits);
+        }
+        literal_count += chance.index(4);
+        len += made + literal_count;
+        let mut content = (1 << 2 | 1 << 3 | literal_count << 4).to_le_bytes()[..3].to_vec();
+        content.extend((0..literal_count).map(|_| byte(chance)));
+        let code = |code: usize| code.to_le_bytes()[0];
+        content.extend([code(sequences), 0x54, code(literals), code(offset_code), code(matches)]);
+        let stream = bits
+            .rchunks(8)
+            .map(|byte| byte.iter().fold(0_u8, |byte, bit| byte << 1 | u8::from(*bit)));
+        content.extend(stream);
+        blocks.extend(header(number == count, 2, content.len()));
+        blocks.extend(content);
+    }
+    // One segment, with its length in four bytes.
+    let mut frame = vec![0x28, 0xB5, 0x2F, 0xFD, 0xA0];
+    frame.extend(&len.to_le_bytes()[..4]);
+    frame.extend(blocks);
+    (frame, len)
+}
+
+/// Offsets that repeat those before the block, or those less one, are known only once the blocks
+/// before are.
+#[test]
+fn offsets_repeat_those_of_earlier_blocks() {
+    let mut host = decompressor(zstd()).unwrap();
+    let (mut sound, mut broken) = (0, 0);
+    for seed in 0..common::seeds(1500) {
+        let mut chance = SplitMix64::new(seed ^ 0x0FF5E7);
+        let (packed, len) = repeating(&mut chance);
+        let mut expected = vec![0; len];
+        let by_host = host.decompress(&packed, &mut expected);
+        let expected = by_host.is_ok().then(|| vec![expected]);
+        let [(whole, _), (parts, split)] =
+            [false, true].map(|split| unpack(zstd(), &[(&packed, len)], seed, split));
+        assert!(whole == expected, "seed {seed}: the host says {by_host:?}");
+        // What is sound needs no second attempt by one block of threads.
+        assert!(parts == expected && split == usize::from(expected.is_some()), "seed {seed}");
+        sound += u32::from(expected.is_some());
+        broken += u32::from(expected.is_none());
+    }
+    assert!(sound > 0 && (broken > 0 || common::seeds(1500) < 1500), "{sound} and {broken}");
+}
