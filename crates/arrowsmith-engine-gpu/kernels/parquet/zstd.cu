@@ -45,7 +45,7 @@ struct Zstd {
     Workshop shop;
     Batch batch;
     // The last three offsets.
-    u64 last[3];
+    u32 last[3];
     // Written by the first thread for the others.
     u64 told;
     u32 count;
@@ -182,15 +182,24 @@ __device__ __forceinline__ void zstd_sequence(const Tables &z, Sequences &sequen
     sequences.state[OF_OFFSETS] = of_offset.state() + bits.next(of_offset.bits);
 }
 
-// The offset that a value encodes: a new one, or one of the last three; 0 if invalid.
-__device__ inline u64 zstd_offset(u64 *last, u64 value, bool no_literals) {
-    u64 offset;
+// An offset that is one of the three before the block, by its number, less what is in the lower
+// bits: it is known once the blocks before are.
+#define OPEN_OFFSET 0x80000000u
+#define OPEN_SHIFT 28
+
+// The offset that a value encodes: a new one, or one of the last three, which may be open; 0 if
+// invalid.
+__device__ __forceinline__ u32 zstd_offset(u32 *last, u32 value, bool no_literals) {
+    u32 offset;
     if (value > 3) {
         offset = value - 3;
+        if (offset >= OPEN_OFFSET) return 0;
     } else {
-        const u64 which = value - 1 + no_literals;
+        const u32 which = value - 1 + no_literals;
         if (which == 0) return last[0];
-        offset = which == 3 ? last[0] - 1 : last[which];
+        // More is taken off an open one.
+        if (which == 3) offset = last[0] & OPEN_OFFSET ? last[0] + 1 : last[0] - 1;
+        else offset = which == 1 ? last[1] : last[2];
         if (which == 1) {
             last[1] = last[0];
             last[0] = offset;
@@ -212,7 +221,7 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
     while (n + 2 <= BLOCK && sequences.left > 0) {
         u32 value, match, length;
         zstd_sequence(z.tables, sequences, &length, &match, &value);
-        const u64 offset = zstd_offset(z.last, value, length == 0);
+        const u32 offset = zstd_offset(z.last, value, length == 0);
         if (bits.left < 0 || length > *count || (u64)length + match > most - *made) return false;
         if (offset == 0 || offset > *made + length) return false;
         if (length) {
@@ -221,7 +230,7 @@ __device__ inline bool zstd_batch(Zstd &z, Sequences &sequences, const u8 **lite
         }
         // A copy with the same distance as the one right before it is merged into it.
         if (length || n == 0 || batch.back[n - 1] != offset)
-            batch.start[n] = (u32)*made, batch.back[n] = (u32)offset, batch.from[n++] = *made;
+            batch.start[n] = (u32)*made, batch.back[n] = offset, batch.from[n++] = *made;
         *made += match;
     }
     z.more = sequences.left > 0 || (*count && n == BLOCK);
@@ -379,35 +388,6 @@ __device__ inline bool zstd_earlier_table(Tables &z, Workshop &shop, u32 wanted,
     return z.known[wanted];
 }
 
-// An offset that is one of the three before the block, by its number, less what is in the lower
-// bits: it is known once the blocks before are.
-#define OPEN_OFFSET 0x80000000u
-#define OPEN_SHIFT 28
-
-// The offset that a value encodes, where earlier ones may be open; 0 if invalid.
-__device__ __forceinline__ u32 zstd_open_offset(u32 *last, u32 value, bool no_literals) {
-    u32 offset;
-    if (value > 3) {
-        offset = value - 3;
-        if (offset >= OPEN_OFFSET) return 0;
-    } else {
-        const u32 which = value - 1 + no_literals;
-        if (which == 0) return last[0];
-        // More is taken off an open one.
-        if (which == 3) offset = last[0] & OPEN_OFFSET ? last[0] + 1 : last[0] - 1;
-        else offset = which == 1 ? last[1] : last[2];
-        if (which == 1) {
-            last[1] = last[0];
-            last[0] = offset;
-            return offset;
-        }
-    }
-    last[2] = last[1];
-    last[1] = last[0];
-    last[0] = offset;
-    return offset;
-}
-
 // An offset of a block by the three before it; 0 if invalid.
 __device__ __forceinline__ u32 zstd_known_offset(u32 offset, u32 first, u32 second, u32 third) {
     if (!(offset & OPEN_OFFSET)) return offset;
@@ -445,7 +425,7 @@ __device__ inline bool zstd_list(Part &part, const ZstdArgs &a, ZstdBlock &own) 
     while (sequences.left > 0) {
         u32 length, match, value;
         zstd_sequence(z, sequences, &length, &match, &value);
-        out[0] = made, out[1] = literal, out[2] = zstd_open_offset(last, value, length == 0);
+        out[0] = made, out[1] = literal, out[2] = zstd_offset(last, value, length == 0);
         // None of them is more than 2^17.
         made += length + match, literal += length;
         if (out[2] == 0 || sequences.bits.left < 0 || literal > literals || made > made_most) return false;
