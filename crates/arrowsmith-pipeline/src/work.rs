@@ -346,3 +346,25 @@ fn words(panic: &(dyn Any + Send)) -> &str {
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_as_many_lines_as_it_may() {
+        for lines in 0..6 {
+            let text = b"{\"a\":1}\n".repeat(lines);
+            for most in 1..7 {
+                let len = |text: &[u8]| records(text, Framing::Lines, most);
+                let whole = text.len() / lines.max(1) * most.min(lines);
+                assert_eq!(len(&text), whole, "{most} of {lines}");
+                // The last one without a line end is one more.
+                let open = [&text[..], b"{\"a\":2}"].concat();
+                let expected = if most > lines { open.len() } else { whole };
+                assert_eq!(len(&open), expected, "{most} of {lines} and an open one");
+                assert_eq!(records(&open, Framing::Concatenated, most), open.len());
+            }
+        }
+    }
+}
