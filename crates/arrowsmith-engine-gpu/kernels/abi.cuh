@@ -189,8 +189,10 @@ struct UnpackTask {
     PageDesc *page;
     // If it is split among many blocks.
     const struct ChainTask *chain;
+    // Where it is noted that it is malformed.
+    u32 *bad;
 };
-static_assert(sizeof(UnpackTask) == 64, "UnpackTask of src/abi");
+static_assert(sizeof(UnpackTask) == 72, "UnpackTask of src/abi");
 
 // A copy between the device and pinned memory of the host.
 struct CopyPart {
@@ -211,8 +213,9 @@ struct ChainTask {
     u64 from_len;
     // Bytes, or values, that it makes.
     u64 want;
-    // Output of compressed bytes.
+    // Of compressed bytes: the output, and where it is noted that they are malformed.
     u8 *to;
+    u32 *bad;
     // For each byte: where the chain from it leaves its segment (lower half, from the start
     // of the segment), and the output on the way. There is room for this many.
     u64 *exits;
@@ -230,7 +233,7 @@ struct ChainTask {
     // Whether one block decodes the page after all, because something was unexpected.
     u64 serial;
 };
-static_assert(sizeof(ChainTask) == 120, "ChainTask of src/abi");
+static_assert(sizeof(ChainTask) == 128, "ChainTask of src/abi");
 
 // A page of deltas: what its header says, and where its blocks end.
 struct DeltaPage {
@@ -484,9 +487,8 @@ typedef SlotArgs slots_spread_args;
 struct UnpackArgs {
     const UnpackTask *tasks;
     u64 task_count;
-    u32 *bad;
 };
-static_assert(sizeof(UnpackArgs) == 24, "UnpackArgs of src/abi");
+static_assert(sizeof(UnpackArgs) == 16, "UnpackArgs of src/abi");
 typedef UnpackArgs unpack_snappy_args;
 typedef UnpackArgs unpack_zstd_args;
 typedef UnpackArgs cut_pages_args;
@@ -505,9 +507,8 @@ struct ChainArgs {
     u64 *units;
     u64 *words;
     u64 *lens;
-    u32 *bad;
 };
-static_assert(sizeof(ChainArgs) == 80, "ChainArgs of src/abi");
+static_assert(sizeof(ChainArgs) == 72, "ChainArgs of src/abi");
 typedef ChainArgs chain_begin_args;
 typedef ChainArgs chain_map_args;
 typedef ChainArgs chain_walk_args;

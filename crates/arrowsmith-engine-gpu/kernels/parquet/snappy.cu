@@ -29,7 +29,7 @@ KERNEL(unpack_units) {
     if (task.serial) return;
     const u64 unit = blockIdx.x - task.unit, out = unit * UNIT, left = task.want - out;
     const u64 end = left > UNIT ? a.units[blockIdx.x + 1] : task.from_len;
-    if (!snappy_elements(task.from, a.units[blockIdx.x], end, task.to + out, left < UNIT ? left : UNIT)) *a.bad = 1;
+    if (!snappy_elements(task.from, a.units[blockIdx.x], end, task.to + out, left < UNIT ? left : UNIT)) *task.bad = 1;
 }
 
 KERNEL(unpack_snappy) {
@@ -37,7 +37,7 @@ KERNEL(unpack_snappy) {
     u64 at = 0, length = 0;
     if (task.to_len == 0 || (task.chain && !task.chain->serial)) return;
     const bool good = varint(task.from, task.from_len, &at, &length) && length == task.to_len;
-    if (!good || !snappy_elements(task.from, at, task.from_len, task.to, task.to_len)) *a.bad = 1;
+    if (!good || !snappy_elements(task.from, at, task.from_len, task.to, task.to_len)) *task.bad = 1;
 }
 
 // Where levels and values begin in the decompressed pages of version 1: one thread per page.
@@ -53,5 +53,5 @@ KERNEL(cut_pages) {
     if (task.cuts & CUT_REPS) good = cut(&p, &len, &page.reps, &page.reps_len);
     if (good && task.cuts & CUT_LEVELS) good = cut(&p, &len, &page.levels, &page.levels_len);
     page.values = p, page.values_len = len;
-    if (!good) *a.bad = 1;
+    if (!good) *task.bad = 1;
 }

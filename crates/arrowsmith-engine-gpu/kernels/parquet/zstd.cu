@@ -371,7 +371,7 @@ KERNEL(unpack_zstd) {
         }
         at += stored;
     }
-    if (!good || at != task.from_len || done != task.to_len) *a.bad = 1;
+    if (!good || at != task.from_len || done != task.to_len) *task.bad = 1;
 }
 
 // Makes one table ready that an earlier block describes: `p` is the header of its sequences.

@@ -241,7 +241,6 @@ kernels! {
     {
         tasks: Ptr => "const UnpackTask *",
         task_count: u64 => "u64 ",
-        bad: Ptr => "u32 *",
     }
 
     /// Splits pages among many blocks: the chains of their elements, and what is decoded by them.
@@ -261,7 +260,6 @@ kernels! {
         units: Ptr => "u64 *",
         words: Ptr => "u64 *",
         lens: Ptr => "u64 *",
-        bad: Ptr => "u32 *",
     }
 
     /// Decompresses Zstandard pages that are split.

@@ -157,6 +157,8 @@ shared! {
         page: u64 => "PageDesc *",
         /// If it is split among many blocks.
         chain: u64 => "const struct ChainTask *",
+        /// Where it is noted that it is malformed.
+        bad: u64 => "u32 *",
     }
 
     /// A copy between the device and pinned memory of the host.
@@ -177,8 +179,9 @@ shared! {
         from_len: u64 => "u64 ",
         /// Bytes, or values, that it makes.
         want: u64 => "u64 ",
-        /// Output of compressed bytes.
+        /// Of compressed bytes: the output, and where it is noted that they are malformed.
         to: u64 => "u8 *",
+        bad: u64 => "u32 *",
         /// For each byte: where the chain from it leaves its segment (lower half, from the start
         /// of the segment), and the output on the way. There is room for this many.
         exits: u64 => "u64 *",

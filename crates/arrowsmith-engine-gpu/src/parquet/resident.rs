@@ -17,7 +17,6 @@ use super::chunk::{Halt, Queued, Read, Run};
 use super::pages::Host;
 use super::shape::Shape;
 use super::{Columns, FieldDecoder};
-use crate::device::Ptr;
 use crate::device::lanes::Lane;
 use crate::device::memory::Refused;
 use crate::device::resident::{DeviceBatch, Tree, tree};
@@ -54,22 +53,16 @@ impl Columns {
         for column in &plan.fields {
             steps.push(self.begin(&mut run, file, row_group, column, rows, options)?);
         }
-        let bad = here(unpack(&mut run, &steps))?;
-        let queued = steps.into_iter().map(|step| step.queued(&mut run, bad.is_some()));
+        let is_unpacked = here(unpack(&mut run, &steps))?.is_some();
+        let queued = steps.into_iter().map(|step| step.queued(&mut run, is_unpacked));
         let queued = queued.collect::<Result<Vec<_>>>()?;
         // The device is waited for once, after the work of all columns.
-        let unpacked = bad.flatten().map_or((Ptr(0), 0), |bad| (bad, 4));
-        let mut notes = vec![unpacked];
-        notes.extend(queued.iter().flatten().flat_map(|(_, queued)| queued.notes()));
+        let notes: Vec<_> = queued.iter().flatten().flat_map(Queued::notes).collect();
         let mut notes = lane.stream.fetch(&notes)?.into_iter();
-        let is_sound = notes.next().is_some_and(|bad| bad.iter().all(|byte| *byte == 0));
         let mut children = Vec::with_capacity(plan.fields.len());
         for (column, queued) in plan.fields.iter().zip(queued) {
-            let here = queued.and_then(|(is_packed, queued)| {
-                let made = queued.tree(&notes.next()?, &notes.next()?);
-                made.filter(|tree| tree.len == rows && (is_sound || !is_packed))
-            });
-            children.push(match here {
+            let here = queued.and_then(|queued| queued.tree(&notes.next()?, &notes.next()?));
+            children.push(match here.filter(|tree| tree.len == rows) {
                 Some(tree) => {
                     self.count_on_device();
                     tree
@@ -131,29 +124,23 @@ enum Step {
 }
 
 impl Step {
-    /// Its work, and whether its pages were compressed.
-    fn queued(self, run: &mut Run<'_>, is_unpacked: bool) -> Result<Option<(bool, Queued)>> {
+    /// Its work; `None` if it has to be decoded to the host.
+    fn queued(self, run: &mut Run<'_>, is_unpacked: bool) -> Result<Option<Queued>> {
         match self {
-            Self::Read(read) if is_unpacked => Ok(here(read.queue(run))?.map(|made| (true, made))),
-            Self::Queued(queued) => Ok(Some((false, queued))),
+            Self::Read(read) if is_unpacked => here(read.queue(run)),
+            Self::Queued(queued) => Ok(Some(queued)),
             _ => Ok(None),
         }
     }
 }
 
-/// Decompresses all pages; returns where it is noted whether any is malformed, if there are any.
-fn unpack(run: &mut Run<'_>, steps: &[Step]) -> Result<Option<Ptr>, Halt> {
+/// Decompresses all pages.
+fn unpack(run: &mut Run<'_>, steps: &[Step]) -> Result<(), Halt> {
     let reads = steps.iter().filter_map(|step| match step {
         Step::Read(read) => Some(read),
         _ => None,
     });
-    let reads: Vec<_> = reads.collect();
-    if reads.is_empty() {
-        return Ok(None);
-    }
-    let bad = run.zeros(4)?;
-    Read::unpack(run, &reads, bad)?;
-    Ok(Some(bad))
+    Ok(Read::unpack(run, &reads.collect::<Vec<_>>())?)
 }
 
 /// What was done; `None` if another engine has to do it.

@@ -89,7 +89,7 @@ impl Chains {
         let number = self.add(rule, segment, ChainForm::Snappy, task.from_len)?;
         let chain = self.tasks.get_mut(number)?;
         (chain.from, chain.from_len) = (task.from, task.from_len);
-        (chain.to, chain.want) = (task.to, task.to_len);
+        (chain.to, chain.want, chain.bad) = (task.to, task.to_len, task.bad);
         let owner = u32::try_from(number).ok()?;
         self.unit_owners.extend((0..task.to_len.div_ceil(UNIT)).map(|_| owner));
         Some(number)
@@ -111,7 +111,6 @@ impl Chains {
         run: &mut Run<'_>,
         at: Ptr,
         (words, lens): (Ptr, Ptr),
-        bad: Ptr,
     ) -> Result<Walked, Refused> {
         let exits = run.take(usize::try_from(self.room * 8).unwrap_or(usize::MAX))?;
         let mut room = 0;
@@ -136,7 +135,6 @@ impl Chains {
             units: run.take(self.unit_owners.len() * 8)?,
             words,
             lens,
-            bad,
         };
         let blocks = run.blocks(args.task_count);
         run.launch(CHAIN_BEGIN, blocks, &args)?;
@@ -173,13 +171,12 @@ pub(super) fn unpack(
     codec: Codec,
     frames: &[Option<&Frame>],
     tasks: &mut [UnpackTask],
-    bad: Ptr,
 ) -> Result<(), Refused> {
     // Of Zstandard any number: a warp reads a block, where a block of threads reads a page.
     let pages = if codec == Codec::Zstd { 0 } else { tasks.len() };
     let Some(rule) = Rule::new(run.options, pages) else { return Ok(()) };
     match codec {
-        Codec::Snappy => snappy(run, rule, tasks, bad),
+        Codec::Snappy => snappy(run, rule, tasks),
         Codec::Zstd => zstd(run, rule, frames, tasks),
     }
 }
@@ -189,12 +186,7 @@ fn address(at: Ptr, number: usize) -> u64 {
     at.offset((number * ChainTask::BYTES) as u64).0
 }
 
-fn snappy(
-    run: &mut Run<'_>,
-    rule: Rule,
-    tasks: &mut [UnpackTask],
-    bad: Ptr,
-) -> Result<(), Refused> {
+fn snappy(run: &mut Run<'_>, rule: Rule, tasks: &mut [UnpackTask]) -> Result<(), Refused> {
     let segment = run.segment();
     let mut chains = Chains::default();
     let added: Vec<_> =
@@ -206,7 +198,7 @@ fn snappy(
     for (task, number) in tasks.iter_mut().zip(added) {
         task.chain = number.map_or(0, |number| address(at, number));
     }
-    chains.walk(run, at, (Ptr(0), Ptr(0)), bad)?.units(run)
+    chains.walk(run, at, (Ptr(0), Ptr(0)))?.units(run)
 }
 
 fn zstd(

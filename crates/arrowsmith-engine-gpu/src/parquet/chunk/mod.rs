@@ -68,7 +68,7 @@ fn dictionary_of(keys: ArrayData, values: ArrayRef, data_type: &DataType) -> Opt
 
 fn column(run: &mut Run<'_>, shape: &Shape, host: &Host) -> Result<Decoded, Halt> {
     let placed = place(run, shape, host)?;
-    unpack(run, &[placed.packed(host)], placed.bad)?;
+    unpack(run, &[placed.packed(host)])?;
     let made = make(run, shape, host, placed)?;
     let array = fetched(run, shape, &made)?;
     let ancestors = shape.ancestors.iter().map(|ancestor| run.ancestor(made.levels, ancestor));
@@ -100,11 +100,11 @@ impl Read {
         !self.host.tasks.is_empty()
     }
 
-    /// Decompresses the pages of some columns; notes at `bad` if any is malformed.
-    pub fn unpack(run: &mut Run<'_>, columns: &[&Self], bad: Ptr) -> Result<(), Refused> {
+    /// Decompresses the pages of some columns.
+    pub fn unpack(run: &mut Run<'_>, columns: &[&Self]) -> Result<(), Refused> {
         let packed: Vec<_> =
             columns.iter().map(|column| column.placed.packed(&column.host)).collect();
-        unpack(run, &packed, bad).map(drop)
+        unpack(run, &packed).map(drop)
     }
 
     /// Queues the work of a column whose pages are decompressed.
@@ -169,7 +169,7 @@ struct Placed {
 
 impl Placed {
     fn packed<'h>(&self, host: &'h Host) -> Packed<'h> {
-        Packed { host, unpacked: self.unpacked, pages: self.pages }
+        Packed { host, unpacked: self.unpacked, pages: self.pages, bad: self.bad }
     }
 }
 

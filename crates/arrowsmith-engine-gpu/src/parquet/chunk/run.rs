@@ -95,7 +95,7 @@ impl<'r> Run<'r> {
         self.stream.fill(at, byte, bytes as u64).map_err(Refused::Device)
     }
 
-    pub fn zeros(&mut self, bytes: usize) -> Result<Ptr, Refused> {
+    pub(super) fn zeros(&mut self, bytes: usize) -> Result<Ptr, Refused> {
         let at = self.take(bytes)?;
         self.fill(at, 0, bytes)?;
         Ok(at)

@@ -18,6 +18,8 @@ pub(super) struct Packed<'h> {
     pub(super) unpacked: Ptr,
     /// Where its pages are described.
     pub(super) pages: Ptr,
+    /// Where it is noted that one is malformed.
+    pub(super) bad: Ptr,
 }
 
 impl Packed<'_> {
@@ -34,6 +36,7 @@ impl Packed<'_> {
             cuts: task.cuts,
             page: task.page.map_or(0, desc),
             chain: 0,
+            bad: self.bad.0,
         });
         Ok(tasks.collect())
     }
@@ -44,7 +47,6 @@ impl Packed<'_> {
 pub(super) fn unpack(
     run: &mut Run<'_>,
     columns: &[Packed<'_>],
-    bad: Ptr,
 ) -> Result<Vec<UnpackTask>, Refused> {
     run.sent()?;
     let mut all = Vec::new();
@@ -57,9 +59,9 @@ pub(super) fn unpack(
         if tasks.is_empty() {
             continue;
         }
-        split::unpack(run, codec, &frames, &mut tasks, bad)?;
+        split::unpack(run, codec, &frames, &mut tasks)?;
         let count = tasks.len() as u64;
-        let args = UnpackArgs { tasks: run.put(&bytes_of(&tasks))?, task_count: count, bad };
+        let args = UnpackArgs { tasks: run.put(&bytes_of(&tasks))?, task_count: count };
         run.launch(codec.kernel(), count, &args)?;
         run.launch(CUT_PAGES, run.stream.blocks(count), &args)?;
         all.extend(tasks);
@@ -74,7 +76,7 @@ pub(in crate::parquet) fn unpacked(
 ) -> Result<(Option<Vec<u8>>, usize), Halt> {
     let unpacked = run.zeros(host.unpacked_bytes)?;
     let bad = run.zeros(4)?;
-    let tasks = unpack(run, &[Packed { host, unpacked, pages: Ptr(0) }], bad)?;
+    let tasks = unpack(run, &[Packed { host, unpacked, pages: Ptr(0), bad }])?;
     // The last field of a chain is whether one block decoded the page after all.
     let serial = ChainTask::BYTES as u64 - 8;
     let mut parts = vec![(bad, 4), (unpacked, host.unpacked_bytes)];

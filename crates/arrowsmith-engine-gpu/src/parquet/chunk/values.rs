@@ -213,7 +213,7 @@ impl Run<'_> {
         };
         if !chains.is_empty() && count > 0 {
             let places = (values.words, values.lens);
-            chains.walk(self, chains_at, places, pages.bad)?.strings(self)?;
+            chains.walk(self, chains_at, places)?.strings(self)?;
         }
         // Both at once, as most of the device is idle then.
         let has_runs = any(&[E::Dictionary, E::Runs]);
