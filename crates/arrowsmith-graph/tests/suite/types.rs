@@ -141,19 +141,53 @@ fn types_of_the_library_are_sent_and_attacked() {
 
 #[test]
 fn types_of_the_library_are_sent_with_other_word_sizes_and_compilers() {
-    let strict = std::env::var("ARROWSMITH_STRICT").is_ok_and(|value| value == "1");
     let m32 = ["-m32", "-O1", "-idirafter", "/usr/include/x86_64-linux-gnu"];
     for (compiler, flags, part) in [("g++", &m32[..], "m32"), ("clang++", &["-O2"], "clang")] {
-        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/objects");
-        let there = Command::new(tool).args(["has", part]).status().is_ok_and(|s| s.success());
-        if !there {
-            assert!(!strict, "{part} is missing: cargo xtask setup objects");
-            eprintln!("without {part}: cargo xtask setup objects installs it");
+        if !has(part) {
             continue;
         }
         let (layout, cases) = run(compiler, flags);
         compare(&layout, &cases);
     }
+}
+
+/// g++ writes these as numbers of as few bytes as they need, clang++ with their signs.
+#[test]
+fn enumerators_have_the_values_that_the_program_gives_them() {
+    let text = "enum A { none = 1, admin = 128 };\nenum B { low = -1, high = 127 };\n\
+                enum class C : unsigned char { last = 200 };\nenum D : short { from = -300 };\n\
+                enum class E : unsigned { all = 0xffffffff };\n\
+                struct T { A a; B b; C c; D d; E e; };\nint f(T *t) { return sizeof *t; }\n";
+    let folder = Folder::new("enumerators");
+    let mut schemas = Vec::new();
+    for compiler in ["g++", "clang++"] {
+        if compiler == "clang++" && !has("clang") {
+            continue;
+        }
+        let object = folder.compile_with(compiler, text, &[]);
+        let options = Options { root: "T".into(), ..Options::default() };
+        let layout = from_object(&object, &options).unwrap().layout;
+        let json = layout.to_json();
+        for named in ["\"admin\"", "128", "200", "4294967295", "-300", "-1"] {
+            assert!(json.contains(named), "{named} of {compiler}: {json}");
+        }
+        schemas.push(layout.wire_schema());
+    }
+    assert!(schemas[0].contains(" a 1 uint32 0..255\n"), "{}", schemas[0]);
+    assert!(schemas[0].contains(" b 1 int32 -128..127\n"), "{}", schemas[0]);
+    assert!(schemas.iter().all(|schema| *schema == schemas[0]), "{schemas:?}");
+}
+
+/// Whether a part of `tools/objects` is there; it has to be where tests are strict.
+fn has(part: &str) -> bool {
+    let strict = std::env::var("ARROWSMITH_STRICT").is_ok_and(|value| value == "1");
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/objects");
+    let there = Command::new(tool).args(["has", part]).status().is_ok_and(|s| s.success());
+    assert!(there || !strict, "{part} is missing: cargo xtask setup objects");
+    if !there {
+        eprintln!("without {part}: cargo xtask setup objects installs it");
+    }
+    there
 }
 
 #[test]

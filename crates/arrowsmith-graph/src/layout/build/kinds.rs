@@ -63,6 +63,8 @@ impl Builder<'_> {
                 let boolean = underlying == Some(dw::DW_ATE_boolean);
                 let range = match entry.is_enum_class {
                     true => boolean.then_some([0, 1]),
+                    // Beyond the range of i64, no range is made.
+                    false if !signed && values.iter().any(|value| *value < 0) => None,
                     false => enumerators(&values),
                 };
                 let named = entry.children.iter().map(|&child| &self.debug.entries[child]);

@@ -243,11 +243,17 @@ impl Tree {
                 }
             }
             gimli::DW_AT_const_value => {
-                // An unsigned value above the range of i64 stays as its bits; no ranges are made
-                // from it.
-                entry.const_value = value
-                    .sdata_value()
-                    .or_else(|| value.udata_value().and_then(|v| i64::try_from(v).ok()));
+                // g++ writes negative values with a sign only, and others in as few bytes as they
+                // need. An unsigned value above the range of i64 stays as its bits.
+                entry.const_value = match value {
+                    AttributeValue::Data1(value) => Some(value.into()),
+                    AttributeValue::Data2(value) => Some(value.into()),
+                    AttributeValue::Data4(value) => Some(value.into()),
+                    AttributeValue::Data8(value) | AttributeValue::Udata(value) => {
+                        Some(value.cast_signed())
+                    }
+                    other => other.sdata_value(),
+                };
             }
             gimli::DW_AT_count => entry.count = value.udata_value(),
             gimli::DW_AT_upper_bound => {
