@@ -200,6 +200,8 @@ impl Work {
             progress.set(counters.bytes());
         }
         progress.set(counters.bytes());
+        // Before the output is complete: what is in neither would be lost.
+        self.rejects.flush().map_err(Failure::output)?;
         sink.finish().map(Some).map_err(Failure::output)
     }
 

@@ -181,6 +181,18 @@ fn rejects_stay_when_the_work_fails() {
 }
 
 #[test]
+fn without_its_rejects_there_is_no_output() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"id\":1}\n{\"id\":\"x\"}\n");
+    write_schema(&folder, "schema", everyday());
+    let args = ["convert", "a.jsonl", "-o", "out.arrow", "--schema", "schema"];
+    let ran = folder.run(&[&args[..], &["--on-error", "skip", "--rejects", "/dev/full"]].concat());
+    ran.assert_status(1);
+    assert!(ran.stderr.contains("/dev/full"), "{}", ran.stderr);
+    assert!(!folder.path("out.arrow").exists());
+}
+
+#[test]
 fn what_only_looks_bad_is_taken() {
     for (name, input, rows) in [
         ("empty lines", &b"\n{\"id\":1}\n\n  \n{\"id\":2}\n\n"[..], 2),
