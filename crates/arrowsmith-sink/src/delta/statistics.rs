@@ -3,6 +3,7 @@
 //! bounds of the values of flat columns.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -19,6 +20,12 @@ const COLUMNS_MAX: usize = 32;
 
 /// Characters of a text that are kept.
 const TEXT_MAX: usize = 32;
+
+/// Days from 0001-01-01 to 9999-12-31: readers know no other dates.
+const DAYS: RangeInclusive<i64> = -719_162..=2_932_896;
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
 
 /// Digits that a double has exactly.
 const DIGITS_MAX: u8 = 15;
@@ -139,14 +146,16 @@ impl Column {
     /// A number, a date or a time, which the log has in milliseconds.
     fn value(&self, bound: &Bound, divide: impl Fn(i64, i64) -> i64) -> Option<Value> {
         match (bound, &self.data_type) {
-            (Bound::Integer(day), DataType::Date32) => {
+            (Bound::Integer(day), DataType::Date32) if DAYS.contains(day) => {
                 let array = arrow_array::Date32Array::from(vec![i32::try_from(*day).ok()?]);
                 array_value_to_string(&array, 0).ok().map(Value::from)
             }
             (Bound::Integer(time), DataType::Timestamp(_, zone)) => {
-                // The ends of the range have no upper bound, and no text.
-                let time = (*time > i64::MIN + 1000 && *time < i64::MAX - 1000).then_some(*time)?;
-                let array = arrow_array::TimestampMillisecondArray::from(vec![divide(time, 1000)]);
+                let day = time.div_euclid(1000 * DAY);
+                DAYS.contains(&day).then_some(())?;
+                // The last millisecond of the last year is one of readers who round up themselves.
+                let time = divide(*time, 1000).min((DAYS.end() + 1) * DAY - 1);
+                let array = arrow_array::TimestampMillisecondArray::from(vec![time]);
                 let text = array_value_to_string(&array, 0).ok()?;
                 Some(json!(format!("{text}{}", if zone.is_some() { "Z" } else { "" })))
             }
@@ -157,6 +166,7 @@ impl Column {
                 let value: f64 = array_value_to_string(&array, 0).ok()?.parse().ok()?;
                 Some(json!(value))
             }
+            (Bound::Integer(_), DataType::Date32) => None,
             (Bound::Integer(value), _) => Some(json!(value)),
             (Bound::Float(value), _) if value.is_finite() => Some(json!(value)),
             _ => None,
@@ -272,5 +282,24 @@ mod tests {
             "ok": 0, "none": 3,
         });
         assert_eq!(found["nullCount"], nulls);
+    }
+
+    /// Readers of the log know the years 1 to 9999.
+    #[test]
+    fn bounds_are_dates_that_readers_know() {
+        let end = 253_402_300_799_999_999;
+        let times = |values: [i64; 2]| Arc::new(TimestampMicrosecondArray::from(values.to_vec()));
+        let days = |values: [i32; 2]| Arc::new(Date32Array::from(values.to_vec()));
+        let found = found(vec![
+            ("end", times([0, end])),
+            ("after", times([0, end + 1])),
+            ("before", times([i64::MIN, 0])),
+            ("last", days([-719_162, 2_932_896])),
+            ("late", days([0, 2_932_897])),
+        ]);
+        let largest = json!({"end": "9999-12-31T23:59:59.999", "last": "9999-12-31"});
+        assert_eq!(found["maxValues"], largest);
+        let least = json!({"end": "1970-01-01T00:00:00", "last": "0001-01-01"});
+        assert_eq!(found["minValues"], least);
     }
 }
