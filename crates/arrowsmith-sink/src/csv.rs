@@ -37,6 +37,7 @@ use arrowsmith_core::{Error, Result};
 
 pub use crate::text::TextCompression;
 use crate::text::TextOutput;
+use crate::times;
 
 /// Rows whose text is made at once: it bounds the buffer.
 const ROWS_MAX: usize = 4096;
@@ -113,6 +114,9 @@ impl Sink for CsvSink {
         let columns = batch.columns().iter().zip(self.schema.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        for (column, field) in columns.iter().zip(self.schema.fields()) {
+            times::check(field.name(), column)?;
+        }
         let cast = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
         let builder = self.builder.clone();
         for start in (0..cast.num_rows()).step_by(ROWS_MAX) {

@@ -29,3 +29,5 @@ pub mod sort;
 pub mod target;
 #[cfg(feature = "text")]
 mod text;
+#[cfg(feature = "text")]
+mod times;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, cast::AsArray, types::Int64Type};
 use arrow_cast::cast;
-use arrow_cast::display::array_value_to_string;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{DataType, TimeUnit};
 use arrowsmith_core::{Error, Result};
 
@@ -184,7 +184,12 @@ impl Partition {
             return Ok(format!("{name}={NULL}"));
         }
         let value = match self.part {
-            None => array_value_to_string(keys, row)?,
+            // A value without a text (a time beyond the calendar) must not become a message.
+            None => {
+                let formatter = ArrayFormatter::try_new(keys, &FormatOptions::default())?;
+                let text = formatter.value(row).try_to_string();
+                text.map_err(|error| Error::schema(&self.column, error.to_string()))?
+            }
             Some(part) => part.text(keys.as_primitive::<Int64Type>().value(row)),
         };
         // A text that is the name for null is not null.
@@ -268,6 +273,9 @@ mod tests {
         let days: ArrayRef = Arc::new(Date32Array::from(vec![Some(19_787), None]));
         assert_eq!(names("month(d)", Arc::clone(&days))[0], "d_month=2024-03");
         assert_eq!(names("d", days), ["d=2024-03-05", "d=__HIVE_DEFAULT_PARTITION__"]);
+        let beyond: ArrayRef = Arc::new(Date32Array::from(vec![i32::MAX]));
+        let partition: Partition = "d".parse().unwrap();
+        assert!(partition.folder(&beyond, 0).is_err());
     }
 
     /// Every value of every unit has a folder: none overflows, none becomes null.

@@ -17,6 +17,7 @@ use arrowsmith_core::{Error, Result};
 
 use super::raw::{self, RawJson};
 use crate::text::{TextCompression, TextOutput};
+use crate::times;
 
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,9 @@ impl Sink for JsonSink {
         let columns = batch.columns().iter().zip(fields);
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        for (column, field) in columns.iter().zip(self.schema.fields()) {
+            times::check(field.name(), column)?;
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         let batch_written =
             RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
