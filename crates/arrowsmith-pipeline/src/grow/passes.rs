@@ -11,7 +11,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{DataError, Error, ErrorKind, Position, Reject, Result};
 
-use super::{Growth, settle};
+use super::Growth;
+use super::settle::settle_whole;
 use crate::order::OnReject;
 use crate::rebatch::{BatchSize, Rebatch};
 use crate::{BatchIter, JsonPipeline, Origin, Progress, Sample};
@@ -282,7 +283,7 @@ impl Collect {
     fn settled(&mut self, schema: &SchemaRef) -> Result<Option<Vec<RecordBatch>>> {
         let mut rebatch = Rebatch::new(Arc::clone(schema), self.grow.size);
         for batch in &mut self.held {
-            let Some(settled) = settle(batch, schema)? else { return Ok(None) };
+            let Some(settled) = settle_whole(batch, schema)? else { return Ok(None) };
             *batch = settled.clone();
             rebatch.push(settled);
         }

@@ -41,7 +41,20 @@ pub fn settle(batch: &RecordBatch, schema: &SchemaRef) -> Result<Option<RecordBa
     Ok(Some(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?))
 }
 
-/// The columns `to`, by name; those that are new are null.
+/// As [`settle`], with all of the batch's columns; `None` if one is gone: a column that was
+/// flattened out of an object has its values, once the object turns out to be of another type.
+///
+/// # Errors
+/// As [`settle`].
+pub(crate) fn settle_whole(batch: &RecordBatch, schema: &SchemaRef) -> Result<Option<RecordBatch>> {
+    let mut known = batch.schema_ref().fields().iter();
+    match known.all(|field| schema.column_with_name(field.name()).is_some()) {
+        true => settle(batch, schema),
+        false => Ok(None),
+    }
+}
+
+/// The columns `to`, by name; those that are new are null, others are left out.
 fn fields(
     from: &Fields,
     arrays: &[ArrayRef],

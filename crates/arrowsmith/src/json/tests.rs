@@ -201,6 +201,28 @@ fn what_was_skipped_is_kept_once_another_record_has_its_key() {
     }
 }
 
+/// A column that was flattened out of an object is gone once the object is text.
+#[test]
+fn flattened_objects_that_become_others_keep_their_values() {
+    let text = "{\"id\":{\"q\":66},\"n\":1}\n{\"id\":{\"q\":67},\"n\":2}\n{\"id\":\"x\",\"n\":3}\n";
+    for chunk_bytes in [1, 25, 1000] {
+        let read = |infer_records| {
+            let options = JsonReadOptions {
+                flatten: true,
+                infer_records,
+                format: Format::Ndjson,
+                batch_rows: Some(1000),
+                ..JsonReadOptions::default()
+            };
+            let builder = ReaderBuilder::new().options(options).chunk_bytes(chunk_bytes);
+            builder.read_all([Input::bytes(text)]).unwrap()
+        };
+        let known = read(InferRecords::All);
+        assert_eq!(known.1[0].column_by_name("id").unwrap().null_count(), 0);
+        assert_eq!(read(InferRecords::First(1)), known, "{chunk_bytes} bytes");
+    }
+}
+
 #[test]
 fn a_projection_grows_below_the_columns_that_were_chosen() {
     let text = text(5) + "{\"b\":{\"c\":1.5,\"e\":[true]},\"late\":2}\n";
