@@ -14,6 +14,7 @@ use arrowsmith_source::OpenOptions;
 use crate::batches::{Inline, Runner};
 use crate::cut::{Buffers, CutOptions, Cutter};
 use crate::earlier::Earlier;
+use crate::faults::{Faults, InferredKeys};
 use crate::grow::{Grower, Growth};
 use crate::in_flight::{Budget, Load};
 use crate::order::{Assembler, OnReject};
@@ -39,7 +40,7 @@ pub struct JsonPipeline {
     chunk_bytes: Option<usize>,
     on_reject: Option<OnReject>,
     hint: Option<String>,
-    late_keys_fail: bool,
+    inferred_keys: Option<InferredKeys>,
     growth: Option<Growth>,
     select: Option<Arc<Select>>,
     skip: u64,
@@ -66,7 +67,7 @@ impl JsonPipeline {
             chunk_bytes: None,
             on_reject: None,
             hint: None,
-            late_keys_fail: false,
+            inferred_keys: None,
             growth: None,
             select: None,
             skip: 0,
@@ -167,10 +168,9 @@ impl JsonPipeline {
         self
     }
 
-    /// Makes a key that the schema lacks the end of everything, however bad records are handled:
-    /// the decoder's options say that such a key is an error.
-    pub fn late_keys_fail(mut self, fail: bool) -> Self {
-        self.late_keys_fail = fail;
+    /// Makes keys that an inferred schema lacks an error; nothing is lost.
+    pub fn inferred_keys(mut self, keys: Option<InferredKeys>) -> Self {
+        self.inferred_keys = keys;
         self
     }
 
@@ -331,8 +331,18 @@ impl JsonPipeline {
         for _ in 0..threads {
             workers.push(match &self.growth {
                 None => {
-                    let decoder = self.engine.decoder(&self.plan, &self.options)?;
-                    Worker::new(decoder, batch_bytes, row_bytes).selecting(selector())
+                    let (engine, options) = (self.engine.clone(), self.options.clone());
+                    let faults = self.inferred_keys.map(|keys| Faults { engine, options, keys });
+                    let decoder = match faults {
+                        None => self.engine.decoder(&self.plan, &self.options),
+                        Some(_) => {
+                            let options = InferredKeys::refused(&self.options);
+                            self.engine.decoder(&self.plan, &options)
+                        }
+                    }?;
+                    Worker::new(decoder, batch_bytes, row_bytes)
+                        .explaining(faults, &self.plan)
+                        .selecting(selector())
                 }
                 Some(growth) => {
                     let grower = Grower::new(growth.clone(), &self.engine, &self.options);
@@ -346,8 +356,10 @@ impl JsonPipeline {
         let mut workers: Vec<_> = workers.into_iter().map(|worker| worker.being(strict)).collect();
         let size = if grows { BatchSize::default() } else { self.size };
         let rebatch = Rebatch::new(Arc::clone(&schema), size);
-        let assembler = Assembler::new(rebatch, self.on_reject, self.hint, Arc::clone(&progress))
-            .with_late_keys_fail(self.late_keys_fail)
+        // What does not match a schema that grows is not the sample's fault.
+        let hint = if grows { None } else { self.hint };
+        let assembler = Assembler::new(rebatch, self.on_reject, hint, Arc::clone(&progress))
+            .with_late_keys_fail(self.inferred_keys == Some(InferredKeys::Sample))
             .after(earlier)
             .within(Window { skip: self.skip, left: self.limit, counts_records });
         let runner = if threads == 1 {

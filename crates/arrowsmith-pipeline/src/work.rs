@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use arrow_array::{Int64Array, RecordBatch};
 use arrowsmith_core::memory::Refused;
@@ -11,8 +12,10 @@ use arrowsmith_core::{
     Chunk, DataError, Decoder, Error, ErrorKind, Framing, PADDING_BYTES, Position, Reject, Report,
     Result, memory,
 };
+use arrowsmith_plan::Plan;
 
 use crate::cut::{Piece, Text};
+use crate::faults::Faults;
 use crate::grow::Grower;
 use crate::select::{Part, Selector};
 
@@ -30,6 +33,8 @@ pub(crate) struct Worker {
     strict: Strict,
     /// What widens the schema, where it grows.
     grower: Option<Box<Grower>>,
+    /// What tells why records were refused, where the schema was inferred and does not grow.
+    faults: Option<(Faults, Arc<Plan>)>,
     /// What leaves of decoded batches, unless it is everything.
     selector: Option<Box<Selector>>,
 }
@@ -105,9 +110,17 @@ impl Worker {
     /// `row_bytes`. It decodes records of any size.
     pub(crate) fn new(decoder: Box<dyn Decoder>, batch_bytes: usize, row_bytes: usize) -> Self {
         let (scratch, oversize) = (Vec::new(), true);
-        let (records_max, strict, grower, selector) = (1, Strict::default(), None, None);
-        let mut worker =
-            Self { decoder, scratch, records_max, batch_bytes, oversize, strict, grower, selector };
+        let mut worker = Self {
+            decoder,
+            scratch,
+            records_max: 1,
+            batch_bytes,
+            oversize,
+            strict: Strict::default(),
+            grower: None,
+            faults: None,
+            selector: None,
+        };
         worker.prepare(row_bytes);
         worker
     }
@@ -115,6 +128,12 @@ impl Worker {
     /// Widens the schema where a piece does not match it.
     pub(crate) fn growing(mut self, grower: Grower) -> Self {
         self.grower = Some(Box::new(grower));
+        self
+    }
+
+    /// Tells why records were refused whose keys the schema lacks, which was inferred.
+    pub(crate) fn explaining(mut self, faults: Option<Faults>, plan: &Arc<Plan>) -> Self {
+        self.faults = faults.map(|faults| (faults, Arc::clone(plan)));
         self
     }
 
@@ -136,12 +155,9 @@ impl Worker {
         self.prepare(row_bytes);
     }
 
-    /// Another worker with the same limits, which does not grow.
+    /// Another worker with the same limits, which decodes only.
     pub(crate) fn like(&self, decoder: Box<dyn Decoder>, row_bytes: usize) -> Self {
-        let (batch_bytes, oversize) = (self.batch_bytes, self.oversize);
-        let mut worker = Self::new(decoder, batch_bytes, row_bytes);
-        worker.set_oversize(oversize);
-        worker.being(self.strict)
+        Self::new(decoder, self.batch_bytes, row_bytes).being(self.strict)
     }
 
     fn prepare(&mut self, row_bytes: usize) {
@@ -175,7 +191,13 @@ impl Worker {
     /// panic of the engine is an error too, after which this worker must not be used again.
     pub(crate) fn run(&mut self, piece: &Piece, from: usize) -> Output {
         let decode = || match self.grower.take() {
-            None => Ok(self.decode(piece, from)),
+            None => {
+                let mut output = self.decode(piece, from);
+                if let Some((faults, plan)) = &self.faults {
+                    faults.explain(self, plan, (piece, from), &mut output)?;
+                }
+                Ok(output)
+            }
             Some(mut grower) => {
                 let output = grower.run(self, piece, from);
                 self.grower = Some(grower);

@@ -59,9 +59,6 @@ struct State {
     unsure: bool,
     /// Whether this pass does.
     observe_all: bool,
-    /// The first version with which a record was decoded whose new keys no inferrer saw: what
-    /// later versions have of them is not in its row.
-    skipped: Option<u64>,
 }
 
 /// One state of the schema.
@@ -91,8 +88,8 @@ impl Growth {
         let schema = Arc::clone(&sample.schema);
         let planned = planner(schema)?;
         let version = Arc::new(version(&inferrer, planned, 0, (0, 0), false));
-        let (unsure, observe_all, skipped) = (false, false, None);
-        let state = State { inferrer, version, newest: (0, 0), unsure, observe_all, skipped };
+        let (unsure, observe_all) = (false, false);
+        let state = State { inferrer, version, newest: (0, 0), unsure, observe_all };
         let state = Mutex::new(state);
         let number = AtomicU64::new(0);
         Ok(Self(Arc::new(Shared { state, number, options, planner })))
@@ -131,16 +128,9 @@ impl Growth {
         Ok(Sample { schema, origins, records, complete: true, fault: None, inferrer })
     }
 
-    /// Whether another pass may find an earlier place for a key, or values that were skipped.
+    /// Whether another pass may find an earlier place for a key.
     pub(crate) fn is_unsure(&self) -> bool {
-        let state = self.lock();
-        state.unsure || state.skipped.is_some_and(|version| version < state.version.number)
-    }
-
-    /// Notes that keys were skipped that this version does not have.
-    pub(crate) fn skipped(&self, version: u64) {
-        let mut state = self.lock();
-        state.skipped = Some(state.skipped.map_or(version, |first| first.min(version)));
+        self.lock().unsure
     }
 
     /// An inferrer for a part of the input.
@@ -169,7 +159,6 @@ impl Growth {
     pub(crate) fn next_pass(&self) -> Result<()> {
         let mut state = self.lock();
         state.newest = (0, 0);
-        state.skipped = None;
         state.observe_all = std::mem::take(&mut state.unsure);
         self.publish(&mut state, true)
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrowsmith_core::{
     Chunk, DataError, DecodeOptions, Decoder, Error, ErrorKind, Framing, OnError, Position, Result,
-    UnknownKeys,
 };
 use arrowsmith_engine::{Chain, Engine};
 use arrowsmith_json::infer::has_long_integer;
@@ -16,6 +15,7 @@ use arrowsmith_json::infer::has_long_integer;
 use super::growth::{Growth, Place, Version};
 use super::watch::{self, Alarm};
 use crate::cut::Piece;
+use crate::faults::{Faults, InferredKeys};
 use crate::work::{Output, Worker};
 
 /// Widens the schema for one worker.
@@ -24,6 +24,8 @@ pub(crate) struct Grower {
     engine: Chain,
     /// The options of the caller.
     given: DecodeOptions,
+    /// What tells why records are refused.
+    faults: Faults,
     /// With them a key that is new is an error, which every engine reports.
     options: DecodeOptions,
     version: Arc<Version>,
@@ -31,12 +33,15 @@ pub(crate) struct Grower {
 
 impl Grower {
     pub(crate) fn new(growth: Growth, engine: &Chain, given: &DecodeOptions) -> Self {
-        let mut options = given.clone();
+        let (engine, given) = (engine.clone(), given.clone());
         let version = growth.version();
-        if !version.projected {
-            options.unknown_keys = UnknownKeys::Error;
-        }
-        Self { growth, engine: engine.clone(), given: given.clone(), options, version }
+        let options = match version.projected {
+            true => given.clone(),
+            false => InferredKeys::refused(&given),
+        };
+        let keys = InferredKeys::All;
+        let faults = Faults { engine: engine.clone(), options: given.clone(), keys };
+        Self { growth, engine, given, faults, options, version }
     }
 
     /// A decoder for the version in use, and the least width of its rows.
@@ -93,8 +98,12 @@ impl Grower {
             }
             if self.growth.number() == self.version.number {
                 // Nothing widens: the records are at fault.
-                let output = self.genuine(worker, piece, from, output, seen.fault)?;
-                return Ok(Output { late: seen.first, ..output });
+                self.faults.explain(worker, &self.version.plan, (piece, from), &mut output)?;
+                if self.given.on_error == OnError::Fail && output.error.is_none() {
+                    output.error = seen.fault;
+                }
+                output.late = seen.first;
+                return Ok(output);
             }
             seen.first = seen.first.or_else(|| first_late(&output, piece, from));
         }
@@ -150,32 +159,6 @@ impl Grower {
         };
         self.growth.add(inferrer, place(piece, from))?;
         Ok(fault)
-    }
-
-    /// What comes of a part that does not match, and for which nothing widens.
-    fn genuine(
-        &self,
-        worker: &Worker,
-        piece: &Piece,
-        from: usize,
-        mut output: Output,
-        fault: Option<Error>,
-    ) -> Result<Output> {
-        let error = output.error.as_ref().and_then(Error::as_data);
-        let mut rejects = output.report.rejects.iter().map(|reject| &reject.error);
-        let unknown = |error: &DataError| error.kind == ErrorKind::UnknownKey;
-        if self.given != self.options && (error.is_some_and(unknown) || rejects.any(unknown)) {
-            // A key that cannot be a column's: by the caller's options it is skipped, and with it
-            // others of its record that no inferrer saw, until another record has them.
-            self.growth.skipped(self.version.number);
-            let plan = &self.version.plan;
-            let decoder = self.engine.decoder(plan, &self.given)?;
-            output = worker.like(decoder, plan.row_bytes()).decode(piece, from);
-        }
-        if self.given.on_error == OnError::Fail && output.error.is_none() {
-            output.error = fault;
-        }
-        Ok(output)
     }
 }
 

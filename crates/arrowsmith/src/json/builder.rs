@@ -11,8 +11,8 @@ use arrowsmith_core::{
 };
 use arrowsmith_engine::{Chain, Decision};
 use arrowsmith_pipeline::{
-    Documents, Grow, Growth, JsonPipeline, Origin, ParentField, PlanSoFar, Sample, SampleOptions,
-    Select, SelectOptions, sample,
+    Documents, Grow, Growth, InferredKeys, JsonPipeline, Origin, ParentField, PlanSoFar, Sample,
+    SampleOptions, Select, SelectOptions, sample,
 };
 use arrowsmith_plan::{Coercion, Plan, with_coercion, with_types};
 use arrowsmith_source::{ByteRange, DataFile, Input, OpenOptions};
@@ -263,7 +263,7 @@ impl ReaderBuilder {
             Some(engine) => engine,
             None => self.options.open_engine()?,
         };
-        let (mut hint, mut growth, mut late_keys_fail) = (None, None, false);
+        let (mut hint, mut growth, mut inferred_keys) = (None, None, None);
         let skips = self.options.unknown_keys == UnknownKeys::Skip;
         let (schema, origins) = match self.options.schema.take() {
             Some(schema) => {
@@ -290,9 +290,11 @@ impl ReaderBuilder {
                         Ok(PlanSoFar { plan, projected, lacks })
                     };
                     growth = Some(Growth::new(&found, Box::new(planner))?);
-                } else if partial && late_keys.fail(rescues, projected) {
-                    late_keys_fail = true;
-                    self.options.unknown_keys = UnknownKeys::Error;
+                } else if skips && late_keys.fail(rescues, projected) {
+                    inferred_keys = Some(match partial {
+                        true => InferredKeys::Sample,
+                        false => InferredKeys::All,
+                    });
                 }
                 (found.schema, found.origins)
             }
@@ -309,7 +311,7 @@ impl ReaderBuilder {
             })?;
         let plan = Arc::new(plan);
         let select = Some(Arc::new(select)).filter(|select| !select.is_everything());
-        Ok(Planned { plan, engine, origins, documents, select, hint, growth, late_keys_fail })
+        Ok(Planned { plan, engine, origins, documents, select, hint, growth, inferred_keys })
     }
 
     pub(super) fn start(self, planned: Planned) -> Result<JsonReader> {
@@ -318,8 +320,7 @@ impl ReaderBuilder {
     }
 
     pub(super) fn pipeline(self, planned: Planned) -> (Arc<Plan>, JsonPipeline) {
-        let Planned { plan, engine, origins, documents, select, hint, late_keys_fail, .. } =
-            planned;
+        let Planned { plan, engine, origins, documents, select, hint, inferred_keys, .. } = planned;
         let options = &self.options;
         let mut pipeline = JsonPipeline::builder(Arc::clone(&plan), engine)
             .inputs(origins)
@@ -337,7 +338,7 @@ impl ReaderBuilder {
             .skip(options.skip)
             .limit(options.limit)
             .schema_hint(hint)
-            .late_keys_fail(late_keys_fail)
+            .inferred_keys(inferred_keys)
             .cancel(self.cancel);
         if let Some(on_reject) = self.on_reject {
             pipeline = pipeline.on_reject(on_reject);
@@ -534,7 +535,7 @@ pub(super) struct Planned {
     select: Option<Arc<Select>>,
     hint: Option<String>,
     pub(super) growth: Option<Growth>,
-    late_keys_fail: bool,
+    inferred_keys: Option<InferredKeys>,
 }
 
 /// An explanation of a reader.

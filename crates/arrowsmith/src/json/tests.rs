@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
@@ -177,27 +177,54 @@ fn keys_after_the_sample_are_an_error_of_a_stream_unless_ignored() {
     assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 6);
 }
 
-/// A record that inference leaves out, because a key of it is not text, and decoding does not.
+/// No column can have it, so that the record would not be kept as a whole.
 #[test]
-fn what_was_skipped_is_kept_once_another_record_has_its_key() {
-    let text = b"{\"a\":1}\n{\"a\":2}\n{\"\xff\":2.5,\"b\":\"x\"}\n{\"c\":3}\n{\"b\":null}\n";
+fn a_key_that_is_not_text_is_the_fault_of_its_record() {
+    let text = b"{\"a\":1}\n{\"a\":2}\n{\"\xff\":2.5,\"b\":\"x\"}\n{\"c\":3}\n\
+        {\"c\":4,\"\\ud800\":1}\n{\"d\":[1,]}\n{\"b\":null}\n";
     for (chunk_bytes, threads) in [(1, 1), (1, 2), (20, 1), (1000, 1)] {
-        let read = |infer_records| {
+        let read = |infer_records, on_error| {
             let options = JsonReadOptions {
-                on_error: OnError::Skip,
+                on_error,
                 infer_records,
                 threads: Some(threads),
                 format: Format::Ndjson,
                 batch_rows: Some(1000),
                 ..JsonReadOptions::default()
             };
-            let builder = ReaderBuilder::new().options(options).chunk_bytes(chunk_bytes);
-            builder.read_all([Input::bytes(text.to_vec())]).unwrap()
+            let rejects = Arc::new(Mutex::new(Vec::new()));
+            let taken = Arc::clone(&rejects);
+            let read = ReaderBuilder::new()
+                .options(options)
+                .chunk_bytes(chunk_bytes)
+                .on_reject(move |reject| taken.lock().unwrap().push(reject))
+                .read_all([Input::bytes(text.to_vec())]);
+            let rejects = std::mem::take(&mut *rejects.lock().unwrap());
+            (read.map_err(|error| error.to_string()), rejects)
         };
-        let known = read(InferRecords::All);
-        let column = known.1[0].column_by_name("b").unwrap();
-        assert_eq!(column.null_count(), known.1[0].num_rows() - 1);
-        assert_eq!(read(InferRecords::First(1)), known, "chunks of {chunk_bytes} bytes");
+        for on_error in [OnError::Fail, OnError::Skip, OnError::Null] {
+            let known = read(InferRecords::All, on_error);
+            assert_eq!(read(InferRecords::First(1), on_error), known, "{chunk_bytes} bytes");
+            let Ok((schema, batches)) = known.0 else {
+                assert_eq!(on_error, OnError::Fail);
+                continue;
+            };
+            let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+            assert_eq!(names, ["a", "c", "b"]);
+            let rows = if on_error == OnError::Skip { 4 } else { 7 };
+            assert_eq!(batches[0].num_rows(), rows);
+            let rejected = known.1.iter().map(|reject| {
+                (reject.error.position.record, reject.error.kind, &*reject.error.expected)
+            });
+            let rejected: Vec<_> = rejected.collect();
+            let expected = [
+                (2, ErrorKind::UnknownKey, "a key that is text"),
+                (4, ErrorKind::UnknownKey, "a key that is text"),
+                // It is not the key that is wrong.
+                (5, ErrorKind::Syntax, "valid JSON"),
+            ];
+            assert_eq!(rejected, expected);
+        }
     }
 }
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is wrong with a record whose key the schema lacks, where the schema was inferred.
+//!
+//! There such a key is an error, so that nothing is lost. But the record may have other faults, for
+//! which inference left it out: those are what its sender has to know. They are found by decoding
+//! once more, with unknown keys skipped; only text with such records is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrowsmith_core::{DataError, DecodeOptions, Error, ErrorKind, Result, UnknownKeys};
+use arrowsmith_engine::{Chain, Engine};
+use arrowsmith_plan::Plan;
+
+use crate::cut::Piece;
+use crate::work::{Output, Worker};
+
+/// Of which records an inferred schema has the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InferredKeys {
+    /// Of all that are JSON. A key that it lacks is not text, and makes its record bad: no column
+    /// can have it.
+    All,
+    /// Of a sample. A key that it lacks ends everything, however bad records are handled: the
+    /// record is not at fault.
+    Sample,
+}
+
+impl InferredKeys {
+    /// Options for a decoder that reports keys which the schema lacks.
+    pub(crate) fn refused(options: &DecodeOptions) -> DecodeOptions {
+        let mut refusing = options.clone();
+        refusing.unknown_keys = UnknownKeys::Error;
+        refusing
+    }
+}
+
+/// Finds what else is wrong with records.
+pub(crate) struct Faults {
+    pub(crate) engine: Chain,
+    /// The options of the caller, who does not refuse keys that the schema lacks.
+    pub(crate) options: DecodeOptions,
+    pub(crate) keys: InferredKeys,
+}
+
+impl Faults {
+    /// Replaces errors about unknown keys in the output of a part of a piece, decoded with `plan`,
+    /// if the same records have other faults.
+    ///
+    /// # Errors
+    /// What the engine says of the plan.
+    pub(crate) fn explain(
+        &self,
+        worker: &Worker,
+        plan: &Arc<Plan>,
+        (piece, from): (&Piece, usize),
+        output: &mut Output,
+    ) -> Result<()> {
+        let rejects = output.report.rejects.iter_mut().map(|reject| &mut reject.error);
+        let error = match &mut output.error {
+            Some(Error::Data(error)) => Some(&mut **error),
+            _ => None,
+        };
+        let unknown = |error: &&mut DataError| error.kind == ErrorKind::UnknownKey;
+        let mut unknown: Vec<_> = rejects.chain(error).filter(unknown).collect();
+        let Some(last) = unknown.last().map(|error| error.position.record) else { return Ok(()) };
+        let mut others = self.others(worker, plan, (piece, from), last)?;
+        for error in &mut unknown {
+            match others.remove(&error.position.record) {
+                Some(other) => **error = other,
+                None if self.keys == InferredKeys::All => {
+                    "a key that is text".clone_into(&mut error.expected);
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The errors of records up to `last`, by their numbers, apart from unknown keys.
+    fn others(
+        &self,
+        worker: &Worker,
+        plan: &Arc<Plan>,
+        (piece, mut from): (&Piece, usize),
+        last: u64,
+    ) -> Result<BTreeMap<u64, DataError>> {
+        let decoder = self.engine.decoder(plan, &self.options)?;
+        let mut worker = worker.like(decoder, plan.row_bytes());
+        let mut found = BTreeMap::new();
+        let (mut records, mut lines) = (0, 0);
+        loop {
+            let output = worker.decode(piece, from);
+            let rejects = output.report.rejects.into_iter().map(|reject| reject.error);
+            let error = output.error.and_then(|error| match error {
+                Error::Data(error) => Some(*error),
+                _ => None,
+            });
+            for mut error in rejects.chain(error) {
+                error.position.record += records;
+                error.position.line += lines;
+                found.insert(error.position.record, error);
+            }
+            records += output.report.records;
+            lines += output.report.lines;
+            match output.next {
+                Some(next) if next > from && records <= last => from = next,
+                _ => return Ok(found),
+            }
+        }
+    }
+}
