@@ -32,6 +32,7 @@ mod guard;
 mod information;
 mod instants;
 mod metadata;
+mod nesting;
 mod pace;
 mod prepared;
 mod pushdown;

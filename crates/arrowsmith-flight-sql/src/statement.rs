@@ -14,13 +14,14 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::dialect::dialect_from_str;
 use tonic::Status;
 
 use crate::balance::shallow;
 use crate::engine::Parameters;
 use crate::pace::{paced, timed};
 use crate::text::{numbered, status};
-use crate::{bounds, counts, unread};
+use crate::{bounds, counts, nesting, unread};
 
 /// Rows of a batch; of one that may be repeated by a join or made of lists.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -46,6 +47,9 @@ pub(crate) async fn read(
 ) -> Result<Read, Status> {
     let sql = numbered(sql);
     let dialect = state.config().options().sql_parser.dialect;
+    if let Some(dialect) = dialect_from_str(dialect) {
+        nesting::check(&sql, &*dialect)?;
+    }
     let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
     unread::clauses(&statement)?;

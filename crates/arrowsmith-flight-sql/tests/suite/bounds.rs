@@ -43,6 +43,8 @@ fn deep(form: &str, n: usize) -> String {
         "parentheses" => nest("(", "1", ")"),
         "case" => nest("case when true then ", "1", " else 0 end"),
         "functions" => nest("abs(", "1", ")"),
+        "ceilings" => nest("ceil(", "1", ")"),
+        "positions" => nest("position(", "'a'", " in 'b')"),
         "text functions" => nest("upper(", "s", ")") + " from rows",
         "lists" => nest("[", "1", "]"),
         "subqueries" => format!("{}select 1{}", "select * from (".repeat(n), ")".repeat(n)),
@@ -214,6 +216,20 @@ async fn what_is_deep_is_answered_or_refused() {
         }
         sql.lives().await;
     }
+}
+
+/// Their parser would read each level twice: a few of them would occupy every thread for good.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_read_twice_is_refused_by_its_depth() {
+    let sql = Sql::new().await;
+    for form in ["ceilings", "positions"] {
+        for n in [11, 46, 48, 100, 1_000] {
+            let error = sql.query(&deep(form, n)).await.unwrap_err();
+            assert!(error.contains("nested more than 10 deep"), "{form} {n}: {error}");
+        }
+    }
+    sql.query(&deep("ceilings", 10)).await.unwrap();
+    sql.lives().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
