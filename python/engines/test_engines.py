@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dask, Daft, Ray and DataFusion, the real ones: their rows are those of the library.
 
-The first three run on two processes.
+Dask and Ray run on two processes.
 """
 
 import json
