@@ -24,6 +24,9 @@ use crate::select::{Selector, Window};
 use crate::work::{Strict, Worker};
 use crate::{BatchIter, CHUNK_BYTES, Origin, Progress, Select};
 
+/// Bytes that are read in less time than threads take to start.
+const INLINE_BYTES_MAX: u64 = 256 << 10;
+
 /// The builder of a JSON pipeline: inputs, a plan, an engine.
 pub struct JsonPipeline {
     plan: Arc<Plan>,
@@ -136,8 +139,8 @@ impl JsonPipeline {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core. With 1 the caller's own thread
-    /// decodes.
+    /// Decoder threads; 0, the default, is one for each core, and 1 for inputs of a few KiB. With 1
+    /// the caller's own thread decodes.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -281,6 +284,7 @@ impl JsonPipeline {
             }
         }
         let threads = match self.threads {
+            0 if self.bytes_total().is_some_and(|bytes| bytes <= INLINE_BYTES_MAX) => 1,
             0 => thread::available_parallelism().map_or(1, usize::from),
             given => given,
         };
