@@ -14,7 +14,6 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
-use datafusion::sql::sqlparser::dialect::dialect_from_str;
 use tonic::Status;
 
 use crate::balance::shallow;
@@ -47,9 +46,7 @@ pub(crate) async fn read(
 ) -> Result<Read, Status> {
     let sql = numbered(sql);
     let dialect = state.config().options().sql_parser.dialect;
-    if let Some(dialect) = dialect_from_str(dialect) {
-        nesting::check(&sql, &*dialect)?;
-    }
+    nesting::check(&sql, dialect)?;
     let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
     unread::clauses(&statement)?;
