@@ -290,11 +290,10 @@ impl ReaderBuilder {
                         Ok(PlanSoFar { plan, projected, lacks })
                     };
                     growth = Some(Growth::new(&found, Box::new(planner))?);
-                } else if skips && late_keys.fail(rescues, projected) {
-                    inferred_keys = Some(match partial {
-                        true => InferredKeys::Sample,
-                        false => InferredKeys::All,
-                    });
+                } else if partial && late_keys.fail(rescues, projected) {
+                    inferred_keys = Some(InferredKeys::Sample);
+                } else if skips && !rescues && !projected && late_keys != LateKeys::Ignore {
+                    inferred_keys = Some(InferredKeys::All);
                 }
                 (found.schema, found.origins)
             }
