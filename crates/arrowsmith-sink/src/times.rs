@@ -12,6 +12,7 @@ use arrow_array::types::{
     TimestampMillisecondType, TimestampSecondType,
 };
 use arrow_array::{Array, PrimitiveArray, make_array};
+use arrow_cast::display::{ArrayFormatter, DurationFormat, FormatOptions};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrowsmith_core::{Error, Result};
 
@@ -20,13 +21,36 @@ use arrowsmith_core::{Error, Result};
 /// # Errors
 /// [`Error::Arrow`], with the name of the column and the value.
 pub(crate) fn check(name: &str, array: &dyn Array) -> Result<()> {
-    match unstated(array) {
-        None => Ok(()),
-        Some((value, data_type)) => Err(Error::Arrow(ArrowError::CastError(format!(
-            "column {name}: {value} is beyond what text can state as {data_type}"
-        )))),
+    let Some((value, data_type)) = unstated(array) else { return Ok(()) };
+    if has_hidden(array.data_type()) && is_stated(array)? {
+        return Ok(());
     }
+    Err(Error::Arrow(ArrowError::CastError(format!(
+        "column {name}: {value} is beyond what text can state as {data_type}"
+    ))))
 }
+
+/// Whether the arrays of this type's arrays may have values that belong to no row: below a null,
+/// or outside of what was sliced.
+fn has_hidden(data_type: &DataType) -> bool {
+    data_type.is_nested() || matches!(data_type, DataType::Dictionary(..) | DataType::Union(..))
+}
+
+/// Whether every row has a text. It takes long.
+fn is_stated(array: &dyn Array) -> Result<bool> {
+    let options = FormatOptions::default()
+        .with_display_error(false)
+        .with_duration_format(DurationFormat::ISO8601);
+    let formatter = ArrayFormatter::try_new(array, &options)?;
+    let stated = |row| {
+        let text = formatter.value(row).try_to_string();
+        text.is_ok_and(|text| !text.contains(INVALID))
+    };
+    Ok((0..array.len()).all(stated))
+}
+
+/// What arrow-cast has for a duration without a text.
+const INVALID: &str = "<invalid>";
 
 /// A value that cannot be stated, and its type.
 fn unstated(array: &dyn Array) -> Option<(i64, DataType)> {
@@ -54,8 +78,7 @@ fn unstated(array: &dyn Array) -> Option<(i64, DataType)> {
         T::Time64(_) => ends!(Time64NanosecondType, as_time),
         T::Duration(U::Second) => ends!(DurationSecondType, as_duration),
         T::Duration(U::Millisecond) => ends!(DurationMillisecondType, as_duration),
-        T::Dictionary(..) | T::Union(..) => within(array),
-        nested if nested.is_nested() => within(array),
+        other if has_hidden(other) => within(array),
         _ => None,
     }
 }
@@ -81,10 +104,10 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{
-        ArrayRef, Date32Array, DurationSecondArray, ListArray, Time32SecondArray,
+        ArrayRef, Date32Array, DurationSecondArray, ListArray, StructArray, Time32SecondArray,
         TimestampNanosecondArray, TimestampSecondArray,
     };
-    use arrow_buffer::OffsetBuffer;
+    use arrow_buffer::{NullBuffer, OffsetBuffer};
     use arrow_schema::Field;
 
     use super::*;
@@ -98,9 +121,18 @@ mod tests {
                 Arc::new(Field::new("item", DataType::Timestamp(TimeUnit::Second, None), true));
             ListArray::new(item, OffsetBuffer::from_lengths([1, 2]), Arc::new(times(value)), None)
         };
-        let stated: [ArrayRef; 6] = [
+        // Below a null.
+        let hidden = |value| {
+            let field = Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true);
+            let nulls = NullBuffer::from(vec![true, true, false]);
+            StructArray::new(vec![field].into(), vec![Arc::new(times(value))], Some(nulls))
+        };
+        let stated: [ArrayRef; 8] = [
             Arc::new(times(last)),
             Arc::new(lists(last)),
+            // The first of them does not have it.
+            Arc::new(lists(last + 1).slice(0, 1)),
+            Arc::new(hidden(last + 1)),
             Arc::new(Date32Array::from(vec![0, -1_000_000, 90_000_000])),
             Arc::new(Time32SecondArray::from(vec![86_399, 0])),
             Arc::new(DurationSecondArray::from(vec![i64::MAX / 1000])),
