@@ -14,7 +14,7 @@ use arrowsmith_source::OpenOptions;
 use crate::batches::{Inline, Runner};
 use crate::cut::{Buffers, CutOptions, Cutter};
 use crate::earlier::Earlier;
-use crate::faults::{Faults, InferredKeys};
+use crate::faults::{Faults, InferredKeys, refusing_unknown_keys};
 use crate::grow::{Grower, Growth};
 use crate::in_flight::{Budget, Load};
 use crate::order::{Assembler, OnReject};
@@ -171,7 +171,7 @@ impl JsonPipeline {
         self
     }
 
-    /// Makes keys that an inferred schema lacks an error; nothing is lost.
+    /// Makes keys that the schema lacks, which was inferred, an error, so that nothing is lost.
     pub fn inferred_keys(mut self, keys: Option<InferredKeys>) -> Self {
         self.inferred_keys = keys;
         self
@@ -335,15 +335,14 @@ impl JsonPipeline {
         for _ in 0..threads {
             workers.push(match &self.growth {
                 None => {
-                    let (engine, options) = (self.engine.clone(), self.options.clone());
-                    let faults = self.inferred_keys.map(|keys| Faults { engine, options, keys });
-                    let decoder = match faults {
-                        None => self.engine.decoder(&self.plan, &self.options),
-                        Some(_) => {
-                            let options = InferredKeys::refused(&self.options);
-                            self.engine.decoder(&self.plan, &options)
-                        }
-                    }?;
+                    let (engine, given) = (self.engine.clone(), self.options.clone());
+                    let options = match self.inferred_keys {
+                        None => given.clone(),
+                        Some(_) => refusing_unknown_keys(&given),
+                    };
+                    let decoder = engine.decoder(&self.plan, &options)?;
+                    let of = |keys| Faults { engine, options: given, keys };
+                    let faults = self.inferred_keys.map(of);
                     Worker::new(decoder, batch_bytes, row_bytes)
                         .explaining(faults, &self.plan)
                         .selecting(selector())

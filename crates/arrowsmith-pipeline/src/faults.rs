@@ -26,13 +26,11 @@ pub enum InferredKeys {
     Sample,
 }
 
-impl InferredKeys {
-    /// Options for a decoder that reports keys which the schema lacks.
-    pub(crate) fn refused(options: &DecodeOptions) -> DecodeOptions {
-        let mut refusing = options.clone();
-        refusing.unknown_keys = UnknownKeys::Error;
-        refusing
-    }
+/// Options for a decoder that reports keys which the schema lacks.
+pub(crate) fn refusing_unknown_keys(options: &DecodeOptions) -> DecodeOptions {
+    let mut refusing = options.clone();
+    refusing.unknown_keys = UnknownKeys::Error;
+    refusing
 }
 
 /// Finds what else is wrong with records.

@@ -15,16 +15,13 @@ use arrowsmith_json::infer::has_long_integer;
 use super::growth::{Growth, Place, Version};
 use super::watch::{self, Alarm};
 use crate::cut::Piece;
-use crate::faults::{Faults, InferredKeys};
+use crate::faults::{Faults, InferredKeys, refusing_unknown_keys};
 use crate::work::{Output, Worker};
 
 /// Widens the schema for one worker.
 pub(crate) struct Grower {
     growth: Growth,
-    engine: Chain,
-    /// The options of the caller.
-    given: DecodeOptions,
-    /// What tells why records are refused.
+    /// What tells why records are refused; it has the engine and the options of the caller.
     faults: Faults,
     /// With them a key that is new is an error, which every engine reports.
     options: DecodeOptions,
@@ -33,15 +30,14 @@ pub(crate) struct Grower {
 
 impl Grower {
     pub(crate) fn new(growth: Growth, engine: &Chain, given: &DecodeOptions) -> Self {
-        let (engine, given) = (engine.clone(), given.clone());
         let version = growth.version();
         let options = match version.projected {
             true => given.clone(),
-            false => InferredKeys::refused(&given),
+            false => refusing_unknown_keys(given),
         };
         let keys = InferredKeys::All;
         let faults = Faults { engine: engine.clone(), options: given.clone(), keys };
-        Self { growth, engine, given, faults, options, version }
+        Self { growth, faults, options, version }
     }
 
     /// A decoder for the version in use, and the least width of its rows.
@@ -50,7 +46,7 @@ impl Grower {
     /// What the engine says of the plan.
     pub(crate) fn decoder(&self) -> Result<(Box<dyn Decoder>, usize)> {
         let plan = &self.version.plan;
-        Ok((self.engine.decoder(plan, &self.options)?, plan.row_bytes()))
+        Ok((self.faults.engine.decoder(plan, &self.options)?, plan.row_bytes()))
     }
 
     /// Decodes a part of a piece, with the current version or one that matches it.
@@ -99,7 +95,7 @@ impl Grower {
             if self.growth.number() == self.version.number {
                 // Nothing widens: the records are at fault.
                 self.faults.explain(worker, &self.version.plan, (piece, from), &mut output)?;
-                if self.given.on_error == OnError::Fail && output.error.is_none() {
+                if self.options.on_error == OnError::Fail && output.error.is_none() {
                     output.error = seen.fault;
                 }
                 output.late = seen.first;
@@ -119,7 +115,7 @@ impl Grower {
             watched.is_none_or(|watch| watch::batch(watch, batch) == Alarm::None)
         };
         let whole = piece.framing == Framing::Lines
-            && self.given.on_error == OnError::Fail
+            && self.options.on_error == OnError::Fail
             && (from..piece.len).contains(&at)
             && output.batches.iter().all(clean);
         whole.then_some(at)
