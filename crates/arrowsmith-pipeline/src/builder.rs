@@ -24,9 +24,6 @@ use crate::select::{Selector, Window};
 use crate::work::{Strict, Worker};
 use crate::{BatchIter, CHUNK_BYTES, Origin, Progress, Select};
 
-/// Bytes that are read in less time than threads take to start.
-const INLINE_BYTES_MAX: u64 = 256 << 10;
-
 /// The builder of a JSON pipeline: inputs, a plan, an engine.
 pub struct JsonPipeline {
     plan: Arc<Plan>,
@@ -139,8 +136,8 @@ impl JsonPipeline {
         self
     }
 
-    /// Decoder threads; 0, the default, is one for each core, and 1 for inputs of a few KiB. With 1
-    /// the caller's own thread decodes.
+    /// Decoder threads; 0, the default, is one for each core, and 1 for inputs of no more than one
+    /// chunk. With 1 the caller's own thread decodes.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -283,8 +280,11 @@ impl JsonPipeline {
                 return Err(Error::Config(format!("{name} must be at least 1")));
             }
         }
+        let piece_bytes = self.chunk_bytes.or(self.engine.chunk_bytes()).unwrap_or(CHUNK_BYTES);
+        let one_piece = self.bytes_total().is_some_and(|bytes| bytes <= piece_bytes as u64);
         let threads = match self.threads {
-            0 if self.bytes_total().is_some_and(|bytes| bytes <= INLINE_BYTES_MAX) => 1,
+            // To start threads takes longer than they would save.
+            0 if one_piece => 1,
             0 => thread::available_parallelism().map_or(1, usize::from),
             given => given,
         };
@@ -308,11 +308,8 @@ impl JsonPipeline {
             cancel: Arc::clone(&self.cancel),
         };
         let cutter = Cutter::new(self.origins, cut_options, buffers.clone());
-        let budget = Budget {
-            piece_bytes: self.chunk_bytes.or(self.engine.chunk_bytes()).unwrap_or(CHUNK_BYTES),
-            memory_bytes: self.options.limits.memory_bytes_max,
-            threads,
-        };
+        let budget =
+            Budget { piece_bytes, memory_bytes: self.options.limits.memory_bytes_max, threads };
         let (batch_bytes, row_bytes) = (budget.batch_bytes(), self.plan.row_bytes());
         let decoded = Arc::clone(self.plan.schema());
         let grows = self.growth.is_some();
