@@ -86,7 +86,7 @@ def pushed(
     if condition is not None:
         # A limit is of rows before the condition.
         if not scan._is_limited():
-            text, is_exact = _arrow_expression.translate(condition, types)
+            text, is_exact = _arrow_expression.translate(condition, types, scan._whole)
             scan = scan if text is None else scan.filter(text)
             condition = None if is_exact else condition
         if condition is not None:

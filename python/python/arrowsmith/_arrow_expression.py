@@ -8,16 +8,15 @@ types, and whose metadata is the tree, in the order in which it is walked.
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arrowsmith import _conditions
-from arrowsmith._conditions import BEYOND
+from arrowsmith._conditions import BEYOND, Tree
 from arrowsmith._lib import Schema
-from arrowsmith._scan import is_plain
 from arrowsmith.errors import ConfigError
 
 _COMPARISONS = {
@@ -46,10 +45,17 @@ class _Call(NamedTuple):
     options: dict[str, Any]
 
 
+class _Columns(NamedTuple):
+    """The columns that an expression may be about, and the names of all there are."""
+
+    types: pa.Schema
+    tree: Callable[[], Tree]
+
+
 def exactly(expression: Any, schema: Schema) -> str:
     """Return the condition that is true, false and null as ``expression`` is."""
-    tree = _tree(expression)
-    condition = None if tree is None else _exact(tree, pa.schema(schema))
+    tree, types = _tree(expression), pa.schema(schema)
+    condition = None if tree is None else _exact(tree, _Columns(types, lambda: _names(types)))
     if condition is None:
         raise ConfigError(
             f"filter: only pyarrow can decide {expression}: use to_dataset().scanner(filter=...)"
@@ -57,16 +63,20 @@ def exactly(expression: Any, schema: Schema) -> str:
     return condition
 
 
-def translate(expression: Any, schema: pa.Schema) -> tuple[str | None, bool]:
+def translate(
+    expression: Any, schema: pa.Schema, whole: Callable[[], Any] | None = None
+) -> tuple[str | None, bool]:
     """Return a condition that is true wherever ``expression`` is, and whether nowhere else.
 
-    There is none for an expression of which nothing is understood.
+    There is none for an expression of which nothing is understood. ``whole`` returns the schema
+    with the columns that are not selected.
     """
     tree = _tree(expression)
     if tree is None:
         return None, False
-    exact = _exact(tree, schema)
-    return (exact, True) if exact else (_weaker(tree, schema), False)
+    columns = _Columns(schema, lambda: _names(pa.schema(whole()) if whole else schema))
+    exact = _exact(tree, columns)
+    return (exact, True) if exact else (_weaker(tree, columns), False)
 
 
 def columns(expression: Any, schema: pa.Schema) -> set[str]:
@@ -78,35 +88,35 @@ def columns(expression: Any, schema: pa.Schema) -> set[str]:
     return {name for name in schema.names if name in text}
 
 
-def _weaker(tree: Any, schema: pa.Schema) -> str | None:
+def _weaker(tree: Any, columns: _Columns) -> str | None:
     """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
     if isinstance(tree, _Call) and tree.name in ("and_kleene", "and"):
-        parts = [_weaker(part, schema) for part in tree.arguments]
+        parts = [_weaker(part, columns) for part in tree.arguments]
         return " and ".join(part for part in parts if part) or None
     if isinstance(tree, _Call) and tree.name in ("or_kleene", "or"):
-        parts = [_weaker(part, schema) for part in tree.arguments]
+        parts = [_weaker(part, columns) for part in tree.arguments]
         return "(" + " or ".join(f"({part})" for part in parts) + ")" if all(parts) else None
-    return _exact(tree, schema)
+    return _exact(tree, columns)
 
 
-def _exact(tree: Any, schema: pa.Schema) -> str | None:
+def _exact(tree: Any, columns: _Columns) -> str | None:
     """Return what is true, false and null as ``tree`` is, in parentheses."""
     if not isinstance(tree, _Call):
-        column = _column(tree, schema)
+        column = _column(tree, columns)
         return f"({column[0]} = true)" if column and pa.types.is_boolean(column[1]) else None
     name, given = tree.name, tree.arguments
     if name in ("and_kleene", "or_kleene"):
-        parts = [_exact(part, schema) for part in given]
+        parts = [_exact(part, columns) for part in given]
         return f"({parts[0]} {name[:-7]} {parts[1]})" if all(parts) else None
     if name == "invert":
-        inner = _exact(given[0], schema)
+        inner = _exact(given[0], columns)
         return inner and f"(not {inner})"
     if name in _COMPARISONS:
         left, right, sign = *given, _COMPARISONS[name]
         if isinstance(left, _Literal):
             left, right, sign = right, left, sign.translate(str.maketrans("<>", "><"))
-        return _comparison(left, sign, right, schema)
-    column = _column(given[0], schema) if given else None
+        return _comparison(left, sign, right, columns)
+    column = _column(given[0], columns) if given else None
     if column is None:
         return None
     quoted, of = column
@@ -121,8 +131,8 @@ def _exact(tree: Any, schema: pa.Schema) -> str | None:
     return None
 
 
-def _comparison(left: Any, sign: str, right: Any, schema: pa.Schema) -> str | None:
-    column = _column(left, schema)
+def _comparison(left: Any, sign: str, right: Any, columns: _Columns) -> str | None:
+    column = _column(left, columns)
     if column is None or not isinstance(right, _Literal):
         return None
     if pa.types.is_boolean(column[1]) and sign not in ("=", "!="):
@@ -144,11 +154,11 @@ def _one_of(quoted: str, of: pa.DataType, values: Any) -> str | None:
     return f"({quoted} is not null and {found})"
 
 
-def _column(tree: Any, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
+def _column(tree: Any, columns: _Columns) -> tuple[str, pa.DataType] | None:
     """Return the quoted path and the type of a column with values, or of such a field of one."""
-    if not isinstance(tree, _Field) or not all(map(is_plain, tree.path)):
+    if not isinstance(tree, _Field):
         return None
-    fields: Any = schema
+    fields: Any = columns.types
     of: Any = None
     for name in tree.path:
         if isinstance(fields, pa.DataType) and not pa.types.is_struct(fields):
@@ -159,7 +169,16 @@ def _column(tree: Any, schema: pa.Schema) -> tuple[str, pa.DataType] | None:
         fields = of = fields.field(at).type
     if pa.types.is_dictionary(of):
         of = of.value_type
-    return None if pa.types.is_nested(of) else (f'"{".".join(tree.path)}"', of)
+    path = None if pa.types.is_nested(of) else _conditions.path(tree.path, columns.tree)
+    return (path, of) if path else None
+
+
+def _names(fields: Any) -> Tree:
+    """Return the names of a schema, or of a struct."""
+    return [
+        (field.name, _names(field.type) if pa.types.is_struct(field.type) else ())
+        for field in fields
+    ]
 
 
 def _literal(value: Any, of: pa.DataType) -> str | None:

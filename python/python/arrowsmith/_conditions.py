@@ -5,12 +5,40 @@ Such a translation is exact, or it may keep more rows than the expression, never
 other library decides it again.
 """
 
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta, timezone
+from typing import TypeAlias
+
+Tree: TypeAlias = "Sequence[tuple[str, Tree]]"
+"""Names of columns, each with the fields inside of it if it is a struct."""
 
 BEYOND = 2**53
 """Integers from here on are not exact as floating-point numbers."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def path(names: Sequence[str], columns: Callable[[], Tree]) -> str | None:
+    """Return the quoted path of a column, unless it is that of another one of ``columns``, too.
+
+    A condition has dots between names: a column `a.b` has the path of the field `b` of a struct
+    `a`. ``columns`` are all of the source: a condition finds those that are not selected, too.
+    """
+    text = ".".join(names)
+    if set(text) & set('"`[]') or not text:
+        return None
+    is_one = "." not in text or _matches(text, columns()) == [tuple(names)]
+    return f'"{text}"' if is_one else None
+
+
+def _matches(text: str, columns: Tree) -> list[tuple[str, ...]]:
+    found: list[tuple[str, ...]] = []
+    for name, inside in columns:
+        if text == name:
+            found.append((name,))
+        elif name and text.startswith(f"{name}."):
+            found += [(name, *rest) for rest in _matches(text[len(name) + 1 :], inside)]
+    return found
 
 
 def text(value: str) -> str:

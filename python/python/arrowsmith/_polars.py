@@ -7,14 +7,14 @@ again. What is not understood is therefore left out, conjunct by conjunct.
 
 import inspect
 import json
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from arrowsmith import _conditions
-from arrowsmith._conditions import BEYOND
+from arrowsmith._conditions import BEYOND, Tree
 from arrowsmith._lib import Schema
 from arrowsmith._scan import is_plain
 from arrowsmith.errors import ConfigError
@@ -45,7 +45,7 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         wanted = scan
         if predicate is not None and rows is None and not scan._is_limited():
-            condition = translate(predicate, schema())
+            condition = translate(predicate, schema(), scan._whole)
             wanted = wanted if condition is None else wanted.filter(condition)
         if columns and all(map(is_plain, columns)):
             wanted = wanted._narrowed(columns, scan)
@@ -66,11 +66,19 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
     return register_io_source(read, schema=schema, **options)
 
 
+class _Columns(NamedTuple):
+    """The columns that an expression may be about, and the names of all there are."""
+
+    types: pl.Schema
+    tree: Callable[[], Tree]
+
+
 def exactly(predicate: Any, schema: Schema) -> str:
     """Return the condition that is true, false and null as ``predicate`` is."""
     condition = None
     if isinstance(predicate, pl.Expr):
-        condition = _exact(_tree(predicate), pl.Schema(schema))
+        types = pl.Schema(schema)
+        condition = _exact(_tree(predicate), _Columns(types, lambda: _names(types)))
     if condition is None:
         raise ConfigError(
             f"filter: only polars can decide {predicate}: use to_polars().filter(...)"
@@ -78,9 +86,15 @@ def exactly(predicate: Any, schema: Schema) -> str:
     return condition
 
 
-def translate(predicate: pl.Expr, schema: pl.Schema) -> str | None:
-    """Return a condition that is true wherever ``predicate`` is, if there is a useful one."""
-    return _weaker(_tree(predicate), schema)
+def translate(
+    predicate: pl.Expr, schema: pl.Schema, whole: Callable[[], Schema] | None = None
+) -> str | None:
+    """Return a condition that is true wherever ``predicate`` is, if there is a useful one.
+
+    ``whole`` returns the schema with the columns that are not selected.
+    """
+    columns = _Columns(schema, lambda: _names(pl.Schema(whole()) if whole else schema))
+    return _weaker(_tree(predicate), columns)
 
 
 def _tree(predicate: pl.Expr) -> Any:
@@ -90,50 +104,50 @@ def _tree(predicate: pl.Expr) -> Any:
         return None
 
 
-def _weaker(tree: Any, schema: pl.Schema) -> str | None:
+def _weaker(tree: Any, columns: _Columns) -> str | None:
     """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
     operation = _field(tree, "BinaryExpr")
     if operation and operation["op"] in ("And", "LogicalAnd"):
-        parts = [_weaker(operation[side], schema) for side in ("left", "right")]
+        parts = [_weaker(operation[side], columns) for side in ("left", "right")]
         return " and ".join(part for part in parts if part) or None
-    return _exact(tree, schema)
+    return _exact(tree, columns)
 
 
-def _exact(tree: Any, schema: pl.Schema) -> str | None:
+def _exact(tree: Any, columns: _Columns) -> str | None:
     """Return what is true, false and null as ``tree`` is, in parentheses."""
     if operation := _field(tree, "BinaryExpr"):
         left, right, op = operation["left"], operation["right"], operation["op"]
         words = {"And": "and", "LogicalAnd": "and", "Or": "or", "LogicalOr": "or"}
         if word := words.get(op):
-            parts = [_exact(left, schema), _exact(right, schema)]
+            parts = [_exact(left, columns), _exact(right, columns)]
             return f"({parts[0]} {word} {parts[1]})" if all(parts) else None
         if op in _COMPARISONS:
             if "Literal" in left:
                 left, right = right, left
                 op = op.translate(str.maketrans("LG", "GL"))
-            return _comparison(left, op, right, schema)
+            return _comparison(left, op, right, columns)
     elif function := _field(tree, "Function"):
         given, name = function["input"], _field(function["function"], "Boolean")
         if name == "Not":
-            inner = _exact(given[0], schema)
+            inner = _exact(given[0], columns)
             return inner and f"(not {inner})"
-        if name in ("IsNull", "IsNotNull") and (column := _column(given[0], schema)):
+        if name in ("IsNull", "IsNotNull") and (column := _column(given[0], columns)):
             return f"({column[0]} is {'not ' if name == 'IsNotNull' else ''}null)"
         if closed := _field(_field(name, "IsBetween"), "closed"):
             low = "GtEq" if closed in ("Both", "Left") else "Gt"
             high = "LtEq" if closed in ("Both", "Right") else "Lt"
             both = [
-                _comparison(given[0], low, given[1], schema),
-                _comparison(given[0], high, given[2], schema),
+                _comparison(given[0], low, given[1], columns),
+                _comparison(given[0], high, given[2], columns),
             ]
             return f"({both[0]} and {both[1]})" if all(both) else None
-    elif (column := _column(tree, schema)) and column[1] == pl.Boolean:
+    elif (column := _column(tree, columns)) and column[1] == pl.Boolean:
         return f"({column[0]} = true)"
     return None
 
 
-def _comparison(left: Any, op: str, right: Any, schema: pl.Schema) -> str | None:
-    column = _column(left, schema)
+def _comparison(left: Any, op: str, right: Any, columns: _Columns) -> str | None:
+    column = _column(left, columns)
     literal = column and _literal(right, column[1])
     if column is None or literal is None:
         return None
@@ -143,19 +157,34 @@ def _comparison(left: Any, op: str, right: Any, schema: pl.Schema) -> str | None
     return f"({column[0]} {_COMPARISONS[op]} {literal})"
 
 
-def _column(tree: Any, schema: pl.Schema) -> tuple[str, Any] | None:
+def _column(tree: Any, columns: _Columns) -> tuple[str, Any] | None:
     """Return the quoted path and the type of a column, or of a field of one."""
+    found = _found(tree, columns.types)
+    path = found and _conditions.path(found[0], columns.tree)
+    return (path, found[1]) if found and path else None
+
+
+def _found(tree: Any, types: pl.Schema) -> tuple[tuple[str, ...], Any] | None:
+    """Return the names from a column to the field, and its type."""
     if name := _field(tree, "Column"):
-        if is_plain(name) and name in schema:
-            return f'"{name}"', schema[name]
-    elif function := _field(tree, "Function"):
+        return ((name,), types[name]) if name in types else None
+    if function := _field(tree, "Function"):
         of = _field(_field(function["function"], "StructExpr"), "FieldByName")
-        parent = of and _column(function["input"][0], schema)
-        if parent and is_plain(of) and isinstance(parent[1], pl.Struct):
+        parent = of and _found(function["input"][0], types)
+        if parent and isinstance(parent[1], pl.Struct):
             for field in parent[1].fields:
                 if field.name == of:
-                    return f'{parent[0][:-1]}.{of}"', field.dtype
+                    return (*parent[0], of), field.dtype
     return None
+
+
+def _names(types: pl.Schema) -> Tree:
+    return [(name, _inside(of)) for name, of in types.items()]
+
+
+def _inside(of: Any) -> Tree:
+    fields = of.fields if isinstance(of, pl.Struct) else ()
+    return [(field.name, _inside(field.dtype)) for field in fields]
 
 
 def _literal(tree: Any, of: Any) -> str | None:

@@ -255,6 +255,12 @@ class Scan:
         name = os.fspath(cast("str | os.PathLike[str]", self._source)) if is_path else ""
         return not set(name) & set("*?[") and os.path.isfile(name)
 
+    def _whole(self) -> Schema:
+        """Return the schema with the columns that are not selected."""
+        if "columns" not in self._options:
+            return self.schema
+        return self._with(columns=None, filter=None, skip=None, limit=None).schema
+
     def _translated(self, condition: object) -> object:
         """Return text in place of an expression of another library."""
         library = is_expression(condition)
