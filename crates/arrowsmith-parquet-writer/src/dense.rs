@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Decimal256Type};
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, IntervalDayTime, i256};
-use arrow_schema::{DataType, IntervalUnit};
+use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use arrowsmith_core::{Error, Result};
 use parquet::basic::Type as Physical;
 
@@ -18,6 +18,9 @@ use crate::schema::Leaf;
 
 /// Maximum bytes of a page's values: a header has 31 bits for its size.
 pub(crate) const BYTES_MAX: usize = 1 << 30;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
 
 /// Values of a page. Only the vectors of the column's physical type are used.
 #[derive(Debug, Default)]
@@ -111,6 +114,10 @@ impl Dense {
                 gather(array, selection, &mut self.words, |v: u16| u32::from(v));
             }
             (
+                T::Timestamp(TimeUnit::Second, _) | T::Time32(TimeUnit::Second) | T::Date64,
+                Physical::INT32 | Physical::INT64,
+            ) => self.times(leaf, array, selection)?,
+            (
                 T::Int32 | T::UInt32 | T::Float32 | T::Date32 | T::Time32(_) | T::Decimal32(..),
                 Physical::INT32 | Physical::FLOAT,
             ) => gather(array, selection, &mut self.words, |v: u32| v),
@@ -118,7 +125,6 @@ impl Dense {
                 T::Int64
                 | T::UInt64
                 | T::Float64
-                | T::Date64
                 | T::Time64(_)
                 | T::Timestamp(..)
                 | T::Duration(_)
@@ -316,6 +322,53 @@ impl Dense {
         if fits { Ok(()) } else { Err(too_long()) }
     }
 
+    /// Times in units that Parquet does not have, in milliseconds or days: see
+    /// [`crate::schema::stored`].
+    fn times(&mut self, leaf: &Leaf, array: &ArrayRef, selection: &Selection) -> Result<()> {
+        let refuse = |message: &str| Err(Error::schema(leaf.path.clone(), message));
+        let mut fits = true;
+        match (array.data_type(), leaf.physical) {
+            (DataType::Date64, Physical::INT32) => {
+                gather(array, selection, &mut self.words, |ms: i64| {
+                    let days = i32::try_from(ms / DAY_MS).ok().filter(|_| ms % DAY_MS == 0);
+                    fits &= days.is_some();
+                    days.unwrap_or_default().cast_unsigned()
+                });
+                if !fits {
+                    return refuse(
+                        "a date64 that is no whole day has no form in Parquet: make the column \
+                         timestamp(ms), or cast it to date32",
+                    );
+                }
+            }
+            (DataType::Time32(_), Physical::INT32) => {
+                gather(array, selection, &mut self.words, |s: i32| {
+                    let (ms, over) = s.overflowing_mul(1_000);
+                    fits &= !over;
+                    ms.cast_unsigned()
+                });
+                if !fits {
+                    return refuse("a time beyond 24 hours has no form in Parquet");
+                }
+            }
+            (DataType::Timestamp(..), Physical::INT64) => {
+                gather(array, selection, &mut self.longs, |s: i64| {
+                    let (ms, over) = s.overflowing_mul(1_000);
+                    fits &= !over;
+                    ms.cast_unsigned()
+                });
+                if !fits {
+                    return refuse(
+                        "Parquet has no seconds, and this timestamp(s) is beyond what 64 bits \
+                         state in milliseconds: cast the column to int64",
+                    );
+                }
+            }
+            _ => return refuse("the batch has another type"),
+        }
+        Ok(())
+    }
+
     /// Intervals: months, days and milliseconds, of 32 bits each.
     fn intervals(&mut self, array: &ArrayRef, unit: IntervalUnit, selection: &Selection) {
         let data = array.to_data();
@@ -353,7 +406,7 @@ fn gather<T: ArrowNativeType, U>(
     array: &ArrayRef,
     selection: &Selection,
     out: &mut Vec<U>,
-    convert: impl Fn(T) -> U,
+    mut convert: impl FnMut(T) -> U,
 ) {
     let data = array.to_data();
     let values = data.buffer::<T>(0);

@@ -29,5 +29,5 @@ mod writer;
 
 pub use options::{Choice, Codec, Encoding, Options, PageVersion, SortedBy};
 pub use pool::Workers;
-pub use schema::check;
+pub use schema::{check, stored};
 pub use writer::{ParquetWriter, Summary};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{ColumnOrder, LogicalType, SortOrder, Type as Physical};
@@ -86,8 +86,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(schema: &Schema, options: &Options) -> Result<Self> {
         check(schema)?;
-        let fields: Fields = schema.fields().iter().map(stored).collect();
-        let stored = Schema::new_with_metadata(fields, schema.metadata().clone());
+        let stored = stored(schema);
         let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
         let descr = Arc::new(descr.map_err(failed)?);
         let mut leaves = Vec::new();
@@ -314,15 +313,39 @@ fn check_field(field: &Field, path: &str) -> Result<()> {
     }
 }
 
-/// The field as stored in the footer: readers of other libraries fail at dictionaries of views.
-fn stored(field: &FieldRef) -> FieldRef {
+/// The schema that the file of a schema has, in Parquet and in Arrow.
+///
+/// Parquet has no seconds, and dates of days only: such columns would be plain integers to all
+/// readers that do not know Arrow's schema. They are stored as milliseconds and days.
+#[must_use]
+pub fn stored(schema: &Schema) -> Schema {
+    let fields: Fields = schema.fields().iter().map(stored_field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+/// The type that values of a type are stored as.
+fn stored_type(data_type: &DataType) -> DataType {
     use DataType as T;
+    match data_type {
+        T::Timestamp(TimeUnit::Second, zone) => T::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        T::Time32(TimeUnit::Second) => T::Time32(TimeUnit::Millisecond),
+        T::Date64 => T::Date32,
+        other => other.clone(),
+    }
+}
+
+/// The field as stored in the footer: readers of other libraries fail at dictionaries of views.
+fn stored_field(field: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let stored = stored_field;
     let data_type = match field.data_type() {
-        T::Dictionary(key, values) if **values == T::Utf8View => {
-            T::Dictionary(key.clone(), Box::new(T::Utf8))
-        }
-        T::Dictionary(key, values) if **values == T::BinaryView => {
-            T::Dictionary(key.clone(), Box::new(T::Binary))
+        T::Dictionary(key, values) => {
+            let values = match values.as_ref() {
+                T::Utf8View => T::Utf8,
+                T::BinaryView => T::Binary,
+                other => stored_type(other),
+            };
+            T::Dictionary(key.clone(), Box::new(values))
         }
         T::List(item) => T::List(stored(item)),
         T::LargeList(item) => T::LargeList(stored(item)),
@@ -331,7 +354,7 @@ fn stored(field: &FieldRef) -> FieldRef {
         T::FixedSizeList(item, size) => T::FixedSizeList(stored(item), *size),
         T::Struct(fields) => T::Struct(fields.iter().map(stored).collect()),
         T::Map(entries, sorted) => T::Map(stored(entries), *sorted),
-        _ => return Arc::clone(field),
+        other => stored_type(other),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
 }

@@ -11,6 +11,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(feature = "delta", feature = "parquet"))]
+mod cast;
 #[cfg(feature = "csv")]
 pub mod csv;
 #[cfg(feature = "delta")]

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    Array, ArrayRef, Date64Array, Decimal128Array, Int64Array, RecordBatch, StringArray,
+    Time32SecondArray, TimestampSecondArray,
+};
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, SchemaRef, UnionFields, UnionMode};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_parquet_writer::{Encoding, Options, ParquetWriter};
@@ -69,7 +72,15 @@ fn values_that_a_column_cannot_hold_are_errors() {
     let nulls: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
     let digits = DataType::Decimal128(20, 0);
     let wide = Decimal128Array::from(vec![i128::MAX]).with_data_type(digits.clone());
+    let day = 86_400_000;
+    let time: [ArrayRef; 3] = [
+        Arc::new(TimestampSecondArray::from(vec![i64::MAX / 999])),
+        Arc::new(Date64Array::from(vec![day, day / 2])),
+        Arc::new(Time32SecondArray::from(vec![i32::MIN / 999])),
+    ];
+    let time = time.map(|array| (Arc::clone(&array), array.data_type().clone()));
     let cases = [(nulls, DataType::Int64), (Arc::new(wide) as ArrayRef, digits)];
+    let cases = [cases.to_vec(), time.to_vec()].concat();
     for threads in [1, 3] {
         for (array, kind) in &cases {
             let fields = schema(vec![Field::new("a", kind.clone(), false)]);

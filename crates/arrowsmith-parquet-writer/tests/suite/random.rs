@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, FixedSizeListArray, Int64Array, ListArray, ListViewArray,
-    NullArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray, StructArray,
+    Array, ArrayRef, Date64Array, DictionaryArray, FixedSizeListArray, Int64Array, ListArray,
+    ListViewArray, NullArray, RecordBatch, RecordBatchOptions, StringArray, StringViewArray,
+    StructArray, Time32SecondArray, TimestampSecondArray,
     builder::{ListBuilder, StringBuilder},
     types::{Int8Type, Int32Type},
 };
@@ -13,7 +14,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema};
 use arrowsmith_parquet_writer::{Encoding, Options, ParquetWriter};
 use arrowsmith_testkit::parquet::random::file;
-use arrowsmith_testkit::parquet::{Ask, ByEngine, ParquetRs, Reader, difference, properties};
+use arrowsmith_testkit::parquet::{
+    Ask, ByEngine, ParquetRs, Reader, as_stored, difference, properties,
+};
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::{engines, scale};
 use bytes::Bytes;
@@ -26,7 +29,7 @@ pub fn check(reader: &dyn Reader, file: &Bytes, rows: &RecordBatch) -> Result<()
     let name = reader.name();
     let found = reader.read(file, &Ask::default()).and_then(|rows| rows.concat());
     let found = found.map_err(|error| format!("{name}: {error}"))?;
-    match difference(&found, rows) {
+    match difference(&found, &as_stored(rows).unwrap()) {
         None => Ok(()),
         Some(text) => Err(format!("{name}: {text}")),
     }
@@ -62,6 +65,7 @@ fn check_seed(seed: u64) -> Result<(), String> {
     // The page index leads to the same rows.
     if seed.is_multiple_of(4) {
         let cpu = engines::cpu();
+        let rows = as_stored(&rows).unwrap();
         properties::check_file(&ByEngine(cpu.as_ref()), &file, &rows, seed).map_err(told)?;
     }
     let other = Options { threads: 1 + options.threads % 3, ..options.clone() };
@@ -218,6 +222,42 @@ fn list_views_are_written_as_lists() {
         let found = arrow_cast::cast(found.column(0), &list).unwrap();
         let expected = arrow_cast::cast(&(Arc::new(views.clone()) as ArrayRef), &list).unwrap();
         assert_eq!(found.to_data(), expected.to_data(), "{}", reader.name());
+    }
+}
+
+/// Units that Parquet does not have are stored in those that it has, so that readers that do not
+/// know Arrow's schema read times, not integers.
+#[test]
+fn times_have_logical_types() {
+    let days = [Some(-1), None, Some(19_000)];
+    let seconds = TimestampSecondArray::from(days.map(|day| Some(day? * 86_400 + 5)).to_vec());
+    let keys = arrow_array::Int8Array::from(vec![Some(2), None, Some(0)]);
+    let few = DictionaryArray::<Int8Type>::try_new(keys, Arc::new(seconds.clone())).unwrap();
+    let dates = Date64Array::from(days.map(|day| Some(day? * 86_400_000)).to_vec());
+    let clock = Time32SecondArray::from(vec![Some(0), None, Some(86_399)]);
+    let rows = batch(vec![
+        ("seconds", Arc::new(seconds.clone())),
+        ("utc", Arc::new(seconds.with_timezone("UTC"))),
+        ("few", Arc::new(few)),
+        ("dates", Arc::new(dates)),
+        ("clock", Arc::new(clock)),
+    ]);
+    let mut writer = ParquetWriter::try_new(Vec::new(), rows.schema(), Options::default()).unwrap();
+    writer.write(&rows).unwrap();
+    let file: Bytes = writer.close().unwrap().1.into();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let columns = metadata.file_metadata().schema_descr().columns().to_vec();
+    let logical = columns.iter().map(|column| format!("{:?}", column.logical_type_ref().unwrap()));
+    let names = ["Timestamp", "Timestamp", "Timestamp", "Date", "Time"];
+    for (found, expected) in logical.zip(names) {
+        assert!(found.starts_with(expected), "{found}");
+    }
+    for reader in [&ParquetRs as &dyn Reader, &ByEngine(engines::cpu().as_ref())] {
+        let found = reader.read(&file, &Ask::default()).unwrap().concat().unwrap();
+        for (found, given) in found.columns().iter().zip(rows.columns()) {
+            let found = arrow_cast::cast(found, given.data_type()).unwrap();
+            assert_eq!(&found, given, "{}", reader.name());
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use arrowsmith_parquet_writer::Encoding;
-use arrowsmith_testkit::parquet::random;
+use arrowsmith_testkit::parquet::{as_stored, random};
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::{scale, tools};
 use parquet::arrow::ArrowWriter;
@@ -33,6 +33,7 @@ fn others_read_what_they_read_of_the_reference() {
         let file = settings::write(rng, &rows, &options).unwrap();
         std::fs::write(folder.path().join(format!("{seed}.ours.parquet")), file).unwrap();
         std::fs::write(folder.path().join(format!("{seed}.txt")), format!("{options:?}")).unwrap();
+        let rows = as_stored(&rows).unwrap();
         let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), None).unwrap();
         writer.write(&rows).unwrap();
         let file = writer.into_inner().unwrap();

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{Field, Schema, SchemaRef};
 use arrowsmith_core::sink::{Folder, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
@@ -23,6 +22,7 @@ use super::names::{commit_name, encoded};
 use super::place::Place;
 use super::schema::{self, Column};
 use super::statistics::Statistics;
+use crate::cast;
 use crate::folder::{FolderOptions, FolderSink, MakeSink};
 
 /// How often the number of a commit is tried that others take at the same time.
@@ -132,10 +132,9 @@ impl Sink for DeltaSink<'_> {
             if !column.nullable && array.logical_null_count() > 0 {
                 return Err(Error::schema(field.name(), "is null, and may not be in the table"));
             }
-            let options = CastOptions { safe: false, ..CastOptions::default() };
             arrays.push(match array.data_type() == field.data_type() {
                 true => Arc::clone(array),
-                false => cast_with_options(array, field.data_type(), &options)?,
+                false => cast::exact(field, array, field.data_type())?,
             });
         }
         let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));

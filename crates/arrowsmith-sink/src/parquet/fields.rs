@@ -8,6 +8,8 @@ use arrow_cast::{can_cast_types, cast};
 use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrowsmith_core::{Error, Result};
 
+use crate::cast::{exact, has_times};
+
 /// Casts batches to the schema as it is written.
 pub(super) struct Written {
     schema: SchemaRef,
@@ -49,6 +51,22 @@ impl Written {
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(Some(RecordBatch::try_new_with_options(self.schema(), columns, &options)?))
     }
+}
+
+/// Checks that a batch has no time without a place in Parquet, so that its values cannot make
+/// writing fail.
+///
+/// # Errors
+/// [`Error::Schema`] or [`Error::Arrow`] for a date with a time of day, and for seconds beyond
+/// what 64 bits state in milliseconds.
+pub fn check_values(batch: &RecordBatch) -> Result<()> {
+    let stored = arrowsmith_parquet_writer::stored(batch.schema_ref());
+    for (field, column) in stored.fields().iter().zip(batch.columns()) {
+        if has_times(column.data_type()) {
+            exact(field, column, field.data_type())?;
+        }
+    }
+    Ok(())
 }
 
 /// The field as written: run-end encoding and dictionaries of fixed-size binary are undone, and

@@ -29,5 +29,6 @@ mod options;
 mod reference;
 mod sink;
 
+pub use fields::check_values;
 pub use options::{Choice, Codec, ParquetOptions, SortedBy, Workers, Writer};
 pub use sink::{ParquetSink, ParquetStream};

@@ -2,8 +2,9 @@
 //! [`Reference`]: the `parquet` crate's Arrow writer, which ours is compared with.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
@@ -12,10 +13,13 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::options::{Choice, Codec, ParquetOptions};
+use crate::cast;
 
 /// The writer of the `parquet` crate.
 pub(super) struct Reference<W: Write + Send> {
     writer: ArrowWriter<W>,
+    /// The schema of the file.
+    schema: SchemaRef,
     row_group_rows: usize,
 }
 
@@ -37,12 +41,24 @@ impl<W: Write + Send> Reference<W> {
             .set_max_row_group_row_count(Some(options.row_group_rows))
             .set_max_row_group_bytes(Some(options.row_group_bytes))
             .build();
-        let writer = ArrowWriter::try_new(output, schema, Some(properties)).map_err(plain)?;
-        Ok(Self { writer, row_group_rows: options.row_group_rows })
+        let schema = Arc::new(arrowsmith_parquet_writer::stored(&schema));
+        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties));
+        let writer = writer.map_err(plain)?;
+        Ok(Self { writer, schema, row_group_rows: options.row_group_rows })
     }
 
     /// Writes the next batch.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns =
+            columns.map(|(column, field)| match column.data_type() == field.data_type() {
+                true => Ok(Arc::clone(column)),
+                false => cast::exact(field, column, field.data_type()),
+            });
+        let columns = columns.collect::<Result<_>>()?;
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let schema = Arc::clone(&self.schema);
+        let batch = &RecordBatch::try_new_with_options(schema, columns, &rows)?;
         // The writer splits a batch at the end of a row group by recursion, once per group: small
         // groups would need a deep stack. Pieces that fit into the group avoid the recursion.
         let mut start = 0;

@@ -15,8 +15,9 @@ mod reference;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, make_array};
-use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, TimeUnit};
 use bytes::Bytes;
 
 pub use engine::ByEngine;
@@ -118,6 +119,43 @@ fn retyped(column: &ArrayRef, kind: &DataType) -> ArrayRef {
     let data = data.data_type(kind.clone()).child_data(children.collect()).build();
     // The layouts are the same: only metadata differ.
     data.map_or_else(|_| Arc::clone(column), make_array)
+}
+
+/// The rows as files have them: milliseconds for seconds, and days for dates in milliseconds.
+///
+/// # Errors
+/// A time that has no place there.
+pub fn as_stored(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    fn field(from: &FieldRef) -> FieldRef {
+        use DataType as T;
+        let data_type = match from.data_type() {
+            T::Timestamp(TimeUnit::Second, zone) => {
+                T::Timestamp(TimeUnit::Millisecond, zone.clone())
+            }
+            T::Time32(_) => T::Time32(TimeUnit::Millisecond),
+            T::Date64 => T::Date32,
+            T::List(item) => T::List(field(item)),
+            T::LargeList(item) => T::LargeList(field(item)),
+            T::FixedSizeList(item, len) => T::FixedSizeList(field(item), *len),
+            T::Struct(fields) => T::Struct(fields.iter().map(field).collect()),
+            T::Map(entries, sorted) => T::Map(field(entries), *sorted),
+            other => other.clone(),
+        };
+        Arc::new(from.as_ref().clone().with_data_type(data_type))
+    }
+    let schema = rows.schema();
+    let fields: Fields = schema.fields().iter().map(field).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let columns = rows.columns().iter().zip(schema.fields()).map(|(column, field)| {
+        if column.data_type() == field.data_type() {
+            return Ok(Arc::clone(column));
+        }
+        let options = CastOptions { safe: false, ..CastOptions::default() };
+        cast_with_options(column, field.data_type(), &options)
+    });
+    let columns = columns.collect::<Result<_, _>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    RecordBatch::try_new_with_options(schema, columns, &options)
 }
 
 /// A description of the first difference of two results: type, nulls, or value of a row. Extension

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_ipc::writer::StreamWriter;
+use arrow_schema::Schema;
 use arrowsmith::Engine;
 use arrowsmith_core::{Chunk, DecodeOptions, Framing, OnError};
 use arrowsmith_ingest::{Config, Service};
@@ -146,6 +147,13 @@ fn stored(folder: &Path, typed: bool) -> Vec<RecordBatch> {
     all
 }
 
+/// The batch with its column as the type of the schema.
+fn as_asked(batch: &RecordBatch, asked: &Schema) -> RecordBatch {
+    let column = arrow_cast::cast(batch.column(0), asked.field(0).data_type()).unwrap();
+    assert_ne!(column.data_type(), batch.column(0).data_type());
+    RecordBatch::try_new(Arc::new(asked.clone()), vec![column]).unwrap()
+}
+
 /// The same batches as Pulsar and Flight carry them, each by itself, and as standard output does,
 /// one after another.
 fn as_messages(batches: &[RecordBatch], wanted: &[String], schema: &str) {
@@ -210,10 +218,18 @@ fn every_type_comes_back_from_every_sink_under_every_policy() {
             assert!(!wanted.is_empty());
             for format in ["arrow", "parquet"] {
                 let batches = stored(&out(number, format), true);
+                let asked = arrowsmith_plan::load::load_schema(&format!("v: {schema}")).unwrap();
+                // Parquet has no seconds, and dates of days only.
+                let is_cast = format == "parquet"
+                    && ["(s", "date64"].iter().any(|name| schema.contains(name))
+                    && !schema.contains("duration");
+                let batches: Vec<RecordBatch> = match is_cast {
+                    true => batches.iter().map(|batch| as_asked(batch, &asked)).collect(),
+                    false => batches,
+                };
                 let rows: Vec<String> = batches.iter().flat_map(render::rows).collect();
                 assert_eq!(rows, wanted, "{schema} as {format}, {policy}");
                 let kept = batches[0].schema();
-                let asked = arrowsmith_plan::load::load_schema(&format!("v: {schema}")).unwrap();
                 // In Parquet other readers fail at dictionaries of views and of fixed-size binary.
                 let plain = ["view", "fixed_size_binary"].iter().any(|name| schema.contains(name));
                 if format == "arrow" || !(schema.contains("dictionary") && plain) {

@@ -13,7 +13,7 @@ use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
 };
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 
 use crate::random::Rng;
 
@@ -154,7 +154,8 @@ fn leaf_array(rng: &mut Rng, kind: &DataType, len: usize, nulls: Option<NullBuff
         }
         other => {
             let width = other.primitive_width().expect("a fixed width");
-            let values = integers(rng, len);
+            let mut values = integers(rng, len);
+            values.iter_mut().for_each(|value| *value = within(other, *value));
             data = data.add_buffer(
                 values
                     .iter()
@@ -168,6 +169,18 @@ fn leaf_array(rng: &mut Rng, kind: &DataType, len: usize, nulls: Option<NullBuff
     }
     // Text is UTF-8, offsets rise, and widths are those of the type.
     make_array(data.align_buffers(true).build().expect("a sound column"))
+}
+
+/// A value of the type near an integer: Parquet has neither seconds nor milliseconds of dates, and
+/// writers hold what they convert.
+fn within(kind: &DataType, value: i64) -> i64 {
+    const DAY_MS: i64 = 86_400_000;
+    match kind {
+        DataType::Timestamp(TimeUnit::Second, _) => value / 1_000,
+        DataType::Time32(TimeUnit::Second) => value % 86_400,
+        DataType::Date64 => value % (1 << 31) * DAY_MS,
+        _ => value,
+    }
 }
 
 /// Typical floats: integers, with cents, of any size; zeros of both signs, and NaN.

@@ -160,6 +160,13 @@ impl Directory {
 
     fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
         self.take_back()?;
+        if self.options.format == FileFormat::Parquet {
+            // Files are made of what is stored already, which must not fail for a value.
+            arrowsmith_sink::parquet::check_values(&message.batch).map_err(|error| {
+                let path = self.options.path.display();
+                PublishError::Refused(format!("{path}: {error}").into())
+            })?;
+        }
         let other_schema = |part: &mut Part| *part.schema != *message.schema;
         if self.part.as_mut().is_some_and(other_schema) {
             self.roll();

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampSecondArray};
 use arrow_ipc::reader::FileReader;
 use futures_util::FutureExt;
 
@@ -117,6 +117,24 @@ fn parquet_is_made_of_the_part() {
     let names = files(folder.path());
     assert_eq!(names, ["s-00000000000000000005.parquet"]);
     assert!(fs::read(folder.path().join(&names[0])).unwrap().starts_with(b"PAR1"));
+}
+
+/// A value that Parquet has no place for is refused when it comes, not when the file is made.
+#[test]
+fn what_parquet_cannot_hold_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        DirectoryOptions { format: FileFormat::Parquet, ..DirectoryOptions::new(folder.path()) };
+    let mut sink = open(&options);
+    for (sequence, seconds) in [(1, 5), (2, i64::MAX), (3, 6)] {
+        let column: ArrayRef = Arc::new(TimestampSecondArray::from(vec![seconds]));
+        let batch = RecordBatch::try_from_iter([("t", column)]).unwrap();
+        let result = now_or(sink.publish(&Message::new("s", sequence, batch)));
+        let refused = matches!(result, Err(PublishError::Refused(_)));
+        assert_eq!(refused, seconds == i64::MAX);
+    }
+    now_or(Box::new(sink).close()).unwrap();
+    assert_eq!(files(folder.path()), ["s-00000000000000000001.parquet"]);
 }
 
 #[test]
