@@ -31,8 +31,7 @@ try() {
     mkdir -p "$out"
     "$compiler" "$@" -g -std=c++17 -Wall -Wextra -Werror -c "$name/$name.cpp" -o "$out/$name.o"
     "$tool/generate" "$out/$name.o" "$class" "$space" "$out" "$name.hpp"
-    # Warnings about the compiler's own vector headers are not ours.
-    "$compiler" "$@" -std=c++17 -Wall -Wextra -Werror -Wno-unknown-warning-option -Wno-uninitialized -Wno-maybe-uninitialized \
+    "$compiler" "$@" -std=c++17 -Wall -Wextra -Werror \
         -I"$root/cpp/include" -I"$out" -I"$name" "$name/main.cpp" "$out/$space.cpp" "$out/$name.o" -o "$out/run"
     echo "-- $name, $tag"
     "$out/run" "$messages" "$out/cases"

@@ -17,7 +17,7 @@ pub fn classes(text: &mut String, layout: &Layout) {
     for class in &layout.classes {
         let _ = writeln!(
             text,
-            "    // {}\n    static bool make_{}(fast::State &s, std::uint8_t *const out) {{",
+            "    // {}\n    static bool make_{}(::arrowsmith::graph::fast::State &s, std::uint8_t *const out) {{",
             class.name, class.type_id
         );
         let _ = writeln!(text, "        std::memset(out, 0, {});", class.size);
@@ -33,7 +33,7 @@ pub fn classes(text: &mut String, layout: &Layout) {
         text.push_str("        return true;\n    }\n");
     }
     text.push_str(
-        "\n    static bool make(std::uint32_t type, fast::State &s, std::uint8_t *out) {\n        switch (type) {\n",
+        "\n    static bool make(std::uint32_t type, ::arrowsmith::graph::fast::State &s, std::uint8_t *out) {\n        switch (type) {\n",
     );
     for class in &layout.classes {
         let _ = writeln!(text, "        case {0}: return make_{0}(s, out);", class.type_id);
@@ -65,7 +65,7 @@ impl Code<'_> {
                 Kind::Vector(element) => {
                     let inner = format!("e{}", self.depth);
                     let begin = format!(
-                        "if (!s.vector<{}, {}, {}, {}>({out} + {}, [](fast::State &s, std::uint8_t *const {inner}) {{",
+                        "if (!s.vector<{}, {}, {}, {}>({out} + {}, [](::arrowsmith::graph::fast::State &s, std::uint8_t *const {inner}) {{",
                         self.layout.target.pointer_bytes,
                         element.size,
                         element.align,

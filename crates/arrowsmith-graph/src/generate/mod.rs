@@ -74,21 +74,23 @@ using Root = {root};
 // The address of a region must be a multiple of this.
 constexpr std::size_t region_align = {align};
 
-const arrowsmith::graph::Layout &layout();
+const ::arrowsmith::graph::Layout &layout();
 
 // Makes the objects of a message in a region. The region may be used only if the result is ok; then
 // `root` is the first object, and all can be used until the region is freed or written again. No
 // destructor may run.
-arrowsmith::graph::Status read(const void *message, std::size_t bytes, const arrowsmith::graph::Region &region,
-                               Root *&root, const arrowsmith::graph::Options &options = {{}});
+::arrowsmith::graph::Status read(const void *message, std::size_t bytes,
+                                 const ::arrowsmith::graph::Region &region, Root *&root,
+                                 const ::arrowsmith::graph::Options &options = {{}});
 
 // The same with the tables only: slower, for comparison.
-arrowsmith::graph::Status read_by_tables(const void *message, std::size_t bytes, const arrowsmith::graph::Region &region,
-                                         Root *&root, const arrowsmith::graph::Options &options = {{}});
+::arrowsmith::graph::Status read_by_tables(const void *message, std::size_t bytes,
+                                           const ::arrowsmith::graph::Region &region, Root *&root,
+                                           const ::arrowsmith::graph::Options &options = {{}});
 
 // Writes the objects reachable from `root`, shared objects once.
-arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
-                                const arrowsmith::graph::Options &options = {{}});
+::arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
+                                  const ::arrowsmith::graph::Options &options = {{}});
 
 struct Message {{
     const void *bytes;
@@ -98,9 +100,10 @@ struct Message {{
 // Reads many messages, one after another in a region, each at a multiple of 64 bytes. Stops at the
 // first that is refused: `done` is how many were read, `roots` has room for all. `used` is how much
 // of the region they take.
-arrowsmith::graph::Status read_batch(const Message *messages, std::size_t count, const arrowsmith::graph::Region &region,
-                                     Root **roots, std::size_t &done, std::size_t &used,
-                                     const arrowsmith::graph::Options &options = {{}});
+::arrowsmith::graph::Status read_batch(const Message *messages, std::size_t count,
+                                       const ::arrowsmith::graph::Region &region, Root **roots,
+                                       std::size_t &done, std::size_t &used,
+                                       const ::arrowsmith::graph::Options &options = {{}});
 
 }}  // namespace {name}
 
@@ -148,7 +151,7 @@ fn forward(class: &str) -> String {
 fn source(layout: &Layout, options: &Options) -> String {
     let name = &options.name;
     let mut text = format!(
-        "{GENERATED}#include \"{name}.hpp\"\n\n#include <arrowsmith/graph_fast.hpp>\n\n#include <cstring>\n\n"
+        "{GENERATED}#include <arrowsmith/graph_fast.hpp>\n\n#include \"{name}.hpp\"\n\n#include <cstring>\n\n"
     );
     let word = layout.target.pointer_bytes;
     let _ = writeln!(
@@ -164,60 +167,68 @@ fn source(layout: &Layout, options: &Options) -> String {
             );
         }
     }
-    text.push('\n');
-    tables::symbols(&mut text, layout, name);
+    // All else is in the namespace and fully qualified: no name of the program is in the way.
+    let _ = writeln!(text, "\nnamespace {name} {{\n");
+    tables::symbols(&mut text, layout);
     tables::tables(&mut text, layout);
     code::classes(&mut text, layout);
     let _ = write!(
         text,
         r#"}}  // namespace
 
-namespace {name} {{
-
-const Layout &layout() {{
+const ::arrowsmith::graph::Layout &layout() {{
     static const std::uint64_t *const slots = vtable_pointers();
-    static const Layout layout = {{{word}, {align}, {classes}, {slots}, 0x{hash:016x}U, class_table, root_reference, slots}};
+    static const ::arrowsmith::graph::Layout layout = {{
+        {word}, {align}, {classes}, {slots}, 0x{hash:016x}U, class_table, root_reference, slots}};
     return layout;
 }}
 
 namespace {{
 
 // The state that readers keep between messages: object offsets, and data computed from the tables.
-fast::State &state() {{
-    static thread_local fast::State state(layout());
+::arrowsmith::graph::fast::State &state() {{
+    static thread_local ::arrowsmith::graph::fast::State state(layout());
     return state;
 }}
 
 }}  // namespace
 
-Status read(const void *message, std::size_t bytes, const Region &region, Root *&root, const Options &options) {{
+::arrowsmith::graph::Status read(const void *message, std::size_t bytes,
+                                 const ::arrowsmith::graph::Region &region, Root *&root,
+                                 const ::arrowsmith::graph::Options &options) {{
     std::uint64_t address = 0;
-    const Status status = state().read<Classes>(message, bytes, region, options, address);
+    const auto status = state().read<Classes>(message, bytes, region, options, address);
     if (status.ok()) root = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
     return status;
 }}
 
-Status read_by_tables(const void *message, std::size_t bytes, const Region &region, Root *&root, const Options &options) {{
+::arrowsmith::graph::Status read_by_tables(const void *message, std::size_t bytes,
+                                           const ::arrowsmith::graph::Region &region, Root *&root,
+                                           const ::arrowsmith::graph::Options &options) {{
     std::uint64_t address = 0;
-    const Status status = state().reader.read(message, bytes, region, options, address);
+    const auto status = state().reader.read(message, bytes, region, options, address);
     if (status.ok()) root = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
     return status;
 }}
 
-Status write(const Root *root, std::vector<std::uint8_t> &message, const Options &options) {{
+::arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
+                                  const ::arrowsmith::graph::Options &options) {{
     return state().writer.write(root, message, options);
 }}
 
-Status read_batch(const Message *messages, std::size_t count, const Region &region, Root **roots, std::size_t &done,
-                  std::size_t &used, const Options &options) {{
-    fast::State &own = state();
+::arrowsmith::graph::Status read_batch(const Message *messages, std::size_t count,
+                                       const ::arrowsmith::graph::Region &region, Root **roots,
+                                       std::size_t &done, std::size_t &used,
+                                       const ::arrowsmith::graph::Options &options) {{
+    ::arrowsmith::graph::fast::State &own = state();
     used = 0;
     for (done = 0; done < count; ++done) {{
         used = (used + 63) & ~std::size_t{{63}};
         if (used > region.capacity) used = region.capacity;
-        const Region place(static_cast<char *>(region.memory) + used, region.capacity - used, region.address + used);
+        const ::arrowsmith::graph::Region place(static_cast<char *>(region.memory) + used,
+                                                region.capacity - used, region.address + used);
         std::uint64_t address = 0;
-        const Status status = own.read<Classes>(messages[done].bytes, messages[done].size, place, options, address);
+        const auto status = own.read<Classes>(messages[done].bytes, messages[done].size, place, options, address);
         if (!status.ok()) return status;
         roots[done] = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
         used += own.used();
@@ -229,17 +240,18 @@ Status read_batch(const Message *messages, std::size_t count, const Region &regi
 
 std::uint32_t {name}_read(const void *message, std::size_t bytes, void *memory, std::size_t capacity,
                           std::uint64_t address, std::uint64_t *root, std::uint64_t *position) {{
-    const Status status = {name}::state().read<Classes>(message, bytes, Region(memory, capacity, address), Options{{}}, *root);
+    const ::arrowsmith::graph::Region region(memory, capacity, address);
+    const auto status = ::{name}::state().read<::{name}::Classes>(message, bytes, region, {{}}, *root);
     *position = status.position;
     return static_cast<std::uint32_t>(status.code);
 }}
 
 std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity, std::size_t *written) {{
     std::vector<std::uint8_t> bytes;
-    const Status status = {name}::state().writer.write(root, bytes, Options{{}});
+    const auto status = ::{name}::state().writer.write(root, bytes, {{}});
     if (!status.ok()) return static_cast<std::uint32_t>(status.code);
     *written = bytes.size();
-    if (bytes.size() > capacity) return static_cast<std::uint32_t>(Code::too_large);
+    if (bytes.size() > capacity) return static_cast<std::uint32_t>(::arrowsmith::graph::Code::too_large);
     std::memcpy(message, bytes.data(), bytes.size());
     return 0;
 }}

@@ -6,21 +6,21 @@ use std::fmt::Write;
 use crate::layout::{Bits, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
 /// The vtables by their symbols, and the values of vtable pointers; opens the unnamed namespace.
-pub fn symbols(text: &mut String, layout: &Layout, name: &str) {
+pub fn symbols(text: &mut String, layout: &Layout) {
     let pointers = || layout.classes.iter().flat_map(|class| &class.vptrs);
     let mut known: Vec<&str> = pointers().map(|pointer| pointer.symbol.as_str()).collect();
     known.dedup();
     for (index, symbol) in known.iter().enumerate() {
-        let _ = writeln!(text, "extern const char {name}_vtable_{index}[] __asm__(\"{symbol}\");");
+        let _ = writeln!(text, "extern const char vtable_{index}[] __asm__(\"{symbol}\");");
     }
     text.push_str(
-        "\nnamespace {\n\nusing namespace arrowsmith::graph;\n\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
+        "\nnamespace {\n\nconst std::uint64_t *vtable_pointers() {\n    static const std::uint64_t slots[] = {\n",
     );
     for pointer in pointers() {
         let index = known.iter().position(|symbol| *symbol == pointer.symbol).unwrap_or_default();
         let _ = writeln!(
             text,
-            "        reinterpret_cast<std::uintptr_t>({name}_vtable_{index}) + {},",
+            "        reinterpret_cast<std::uintptr_t>(vtable_{index}) + {},",
             pointer.address_point
         );
     }
@@ -42,7 +42,7 @@ pub fn tables(text: &mut String, layout: &Layout) {
                 class.vptrs.iter().map(|v| format!("{{{}, {}}}", v.offset, v.slot)).collect();
             let _ = writeln!(
                 tables.text,
-                "constexpr VtablePointer {name}[] = {{{}}};",
+                "constexpr ::arrowsmith::graph::VtablePointer {name}[] = {{{}}};",
                 list.join(", ")
             );
             name
@@ -60,7 +60,7 @@ pub fn tables(text: &mut String, layout: &Layout) {
     }
     let _ = write!(
         tables.text,
-        "constexpr Class class_table[] = {{\n{classes}}};\n\nconstexpr const Reference &root_reference = {root};\n\n"
+        "constexpr ::arrowsmith::graph::Class class_table[] = {{\n{classes}}};\n\nconstexpr const ::arrowsmith::graph::Reference &root_reference = {root};\n\n"
     );
 }
 
@@ -95,8 +95,8 @@ impl Tables<'_> {
         }
         let _ = write!(
             self.text,
-            "// {}\nconstexpr Target targets_of_{name}[] = {{{}}};\nconstexpr std::int64_t adjusts_of_{name}[] = {{{}}};\n\
-             constexpr Reference {name} = {{targets_of_{name}, {}, {}, adjusts_of_{name}}};\n",
+            "// {}\nconstexpr ::arrowsmith::graph::Target targets_of_{name}[] = {{{}}};\nconstexpr std::int64_t adjusts_of_{name}[] = {{{}}};\n\
+             constexpr ::arrowsmith::graph::Reference {name} = {{targets_of_{name}, {}, {}, adjusts_of_{name}}};\n",
             reference.to,
             targets.join(", "),
             adjusts.join(", "),
@@ -147,7 +147,10 @@ impl Tables<'_> {
                         let _ = writeln!(rows, "    {{0, 1, {least}, {}, {inner}}},", list.len());
                     }
                     let name = self.name("alternatives");
-                    let _ = write!(self.text, "constexpr Element {name}[] = {{\n{rows}}};\n");
+                    let _ = write!(
+                        self.text,
+                        "constexpr ::arrowsmith::graph::Element {name}[] = {{\n{rows}}};\n"
+                    );
                     element = name;
                 }
                 Kind::Vector(of) => {
@@ -156,7 +159,7 @@ impl Tables<'_> {
                     let name = self.name("element");
                     let _ = writeln!(
                         self.text,
-                        "constexpr Element {name} = {{{}, {}, {}, {}, {inner}}};",
+                        "constexpr ::arrowsmith::graph::Element {name} = {{{}, {}, {}, {}, {inner}}};",
                         of.size,
                         of.align,
                         wire_bytes_min(&of.members),
@@ -168,7 +171,7 @@ impl Tables<'_> {
             let [low, high] = row.place.or(row.range).unwrap_or([0, 0]);
             let _ = writeln!(
                 rows,
-                "    {{Kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {reference}, {element}}},  // {}",
+                "    {{::arrowsmith::graph::Kind::{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {reference}, {element}}},  // {}",
                 row.kind,
                 row.bytes,
                 row.wire_bytes,
@@ -184,7 +187,8 @@ impl Tables<'_> {
             );
         }
         let name = self.name("members");
-        let _ = write!(self.text, "constexpr Member {name}[] = {{\n{rows}}};\n");
+        let _ =
+            write!(self.text, "constexpr ::arrowsmith::graph::Member {name}[] = {{\n{rows}}};\n");
         name
     }
 }

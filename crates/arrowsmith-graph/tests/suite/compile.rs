@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A folder in which tests compile C++.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Removed at the end.
@@ -36,8 +36,29 @@ impl Folder {
     }
 }
 
+/// The compilers that are there, each with a version of the language.
+pub fn compilers() -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![("g++", "-std=c++17"), ("g++", "-std=c++20")];
+    if has("clang") {
+        all.extend([("clang++", "-std=c++17"), ("clang++", "-std=c++20")]);
+    }
+    all
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// Whether a part of `tools/objects` is there; it has to be where tests are strict.
+pub fn has(part: &str) -> bool {
+    let strict = std::env::var("ARROWSMITH_STRICT").is_ok_and(|value| value == "1");
+    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/objects");
+    let there = Command::new(tool).args(["has", part]).status().is_ok_and(|s| s.success());
+    assert!(there || !strict, "{part} is missing: cargo xtask setup objects");
+    if !there {
+        eprintln!("without {part}: cargo xtask setup objects installs it");
+    }
+    there
 }

@@ -2,10 +2,13 @@
 //! Programs as people write them: what is refused is listed at once, what is lost is said, and the
 //! generated names meet none of the program's.
 
+use std::path::Path;
+use std::process::Command;
+
 use arrowsmith_graph::generate::{self, default_name};
 use arrowsmith_graph::layout::{Annotations, Kind, Layout, Options, from_object};
 
-use super::compile::Folder;
+use super::compile::{Folder, compilers};
 
 fn options(root: &str) -> Options {
     Options { root: root.into(), ..Options::default() }
@@ -95,6 +98,36 @@ fn names_of_the_program_are_not_generated_again() {
         let options = generate::Options { name, includes: Vec::new() };
         assert!(generate::cpp(&made, &options).is_ok());
     }
+}
+
+/// Writes the generated files for a header of `tests/suite/cpp`, and compiles them with every
+/// compiler that is there.
+fn generated_compiles(folder: &Folder, header: &str, objects: &str, root: &str, name: &str) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/cpp");
+    let include = format!("-I{}", here.display());
+    let text = format!("#include \"{header}\"\n{objects}\n");
+    let made = from_object(&folder.compile(&text, &[&include]), &options(root)).unwrap().layout;
+    let options = generate::Options { name: name.into(), includes: vec![header.into()] };
+    for file in generate::cpp(&made, &options).unwrap() {
+        std::fs::write(folder.0.join(file.name), file.text).unwrap();
+    }
+    for (compiler, language) in compilers() {
+        let built = Command::new(compiler)
+            .args(["-Wall", "-Wextra", "-Werror", "-O1", "-c", language, &include])
+            .arg(format!("-I{}", here.join("../../../../../cpp/include").display()))
+            .arg("-o")
+            .arg(folder.0.join("generated.o"))
+            .arg(folder.0.join(format!("{name}.cpp")))
+            .status()
+            .unwrap();
+        assert!(built.success(), "{compiler} {language}");
+    }
+}
+
+#[test]
+fn classes_may_have_the_names_of_the_runtime() {
+    let objects = "Names names; Named<Message> named; Kind kind;";
+    generated_compiles(&Folder::new("runtime-names"), "names.hpp", objects, "Names", "messages");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use arrowsmith_graph::generate;
 use arrowsmith_graph::layout::{Layout, Options, from_object};
 use arrowsmith_graph::wire::{self, Graph, Reader};
 
-use super::compile::Folder;
+use super::compile::{Folder, has};
 
 /// Builds the program with a compiler, runs it, and returns its layout and messages with the code
 /// and position of each.
@@ -176,18 +176,6 @@ fn enumerators_have_the_values_that_the_program_gives_them() {
     assert!(schemas[0].contains(" a 1 uint32 0..255\n"), "{}", schemas[0]);
     assert!(schemas[0].contains(" b 1 int32 -128..127\n"), "{}", schemas[0]);
     assert!(schemas.iter().all(|schema| *schema == schemas[0]), "{schemas:?}");
-}
-
-/// Whether a part of `tools/objects` is there; it has to be where tests are strict.
-fn has(part: &str) -> bool {
-    let strict = std::env::var("ARROWSMITH_STRICT").is_ok_and(|value| value == "1");
-    let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/objects");
-    let there = Command::new(tool).args(["has", part]).status().is_ok_and(|s| s.success());
-    assert!(there || !strict, "{part} is missing: cargo xtask setup objects");
-    if !there {
-        eprintln!("without {part}: cargo xtask setup objects installs it");
-    }
-    there
 }
 
 #[test]
