@@ -99,7 +99,7 @@ private case class Reader(
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] =
     if (native && isPlain(file)) {
-      val split = new Split(file, scan, counters, spark)
+      val split = new Split(file, scan, counters, conf.value.value, spark)
       if (batches) split.asInstanceOf[Iterator[InternalRow]] else rows(split)
     } else if (batches) {
       Split.batches(spark(file), scan).asInstanceOf[Iterator[InternalRow]]

@@ -7,6 +7,8 @@ import java.util.{Map => JavaMap}
 
 import com.fasterxml.jackson.core.JsonFactory
 import io.arrowsmith.{JsonBatches, RejectedRecord}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.io.Text
 
 import org.apache.spark.TaskContext
 import org.apache.spark.memory.MemoryMode
@@ -14,12 +16,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptionsInRead, JacksonParser}
 import org.apache.spark.sql.catalyst.util.FailureSafeParser
 import org.apache.spark.sql.execution.arrowsmith.{Rows, Settings}
-import org.apache.spark.sql.execution.datasources.PartitionedFile
-import org.apache.spark.sql.execution.vectorized.{
-  ColumnVectorUtils,
-  ConstantColumnVector,
-  OnHeapColumnVector
-}
+import org.apache.spark.sql.execution.datasources.{HadoopFileLinesReader, PartitionedFile}
+import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
@@ -61,7 +59,7 @@ private case class Scan(
 /**
  * The batches of a split: those of the engine, and between them the rows of the records that it
  * refused, from Spark's parser, at the place of these records. If the engine cannot go on, Spark's
- * reader reads the split, without the rows that were returned already. If it refuses most records,
+ * parser reads the lines after the records that were read already. If it refuses most records,
  * Spark's reader reads the rest of the split, from the next record on.
  *
  * A batch is valid until the next one is asked for.
@@ -70,6 +68,7 @@ private final class Split(
     file: PartitionedFile,
     scan: Scan,
     counters: Counters,
+    conf: => Configuration,
     spark: PartitionedFile => Iterator[InternalRow])
     extends Iterator[ColumnarBatch]
     with Closeable {
@@ -94,9 +93,6 @@ private final class Split(
   private var record = 0L
   private var reject: RejectedRecord = _
 
-  /** Rows that were returned. */
-  private var returned = 0L
-
   /** Records that were refused. */
   private var refusals = 0L
 
@@ -117,8 +113,6 @@ private final class Split(
           Settings.countBytes(file.length)
         }
         close()
-      } else {
-        returned += ready.numRows
       }
     }
     ready != null
@@ -184,12 +178,12 @@ private final class Split(
   private def refused(): ColumnarBatch = {
     var left = BatchRows
     var offset = 0L
-    val texts = new Iterator[Array[Byte]] {
+    val texts = new Iterator[Text] {
       override def hasNext: Boolean =
         left > 0 && peek() != null && reject.number == record
-      override def next(): Array[Byte] = {
+      override def next(): Text = {
         left -= 1
-        val text = reject.text
+        val text = new Text(reject.text)
         offset = reject.offset
         reject = null
         record += 1
@@ -197,12 +191,11 @@ private final class Split(
         text
       }
     }
-    val (columns, count) = fallback.read(texts)
+    val (columns, count) = fallback.take(fallback.rows(texts), Int.MaxValue)
     if (refusals >= RefusalsMin && refusals > record / 2) {
       leave(offset)
     }
-    val all = columns.toArray[ColumnVector].padTo(scan.columns, null)
-    if (count == 0) null else complete(all, count)
+    if (count == 0) null else complete(columns, count)
   }
 
   /** Leaves the records after the one at this byte to Spark's reader. */
@@ -215,6 +208,29 @@ private final class Split(
     val end = file.start + file.length
     val after = file.copy(start = offset, length = math.max(0L, end - offset))
     rest = batches(spark(after), scan)
+  }
+
+  /**
+   * The rows of the records from `record` on. Records are counted, not rows: a condition that was
+   * pushed down takes rows from Spark's parser, but none from the engine.
+   */
+  private def remaining(): Iterator[ColumnarBatch] = {
+    val lines = new HadoopFileLinesReader(file, conf)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => lines.close()))
+    var left = record
+    while (left > 0 && lines.hasNext) {
+      if (!isBlank(lines.next())) {
+        left -= 1
+      }
+    }
+    val rows = fallback.rows(lines)
+    new Iterator[ColumnarBatch] {
+      override def hasNext: Boolean = rows.hasNext
+      override def next(): ColumnarBatch = {
+        val (columns, count) = fallback.take(rows, BatchRows)
+        complete(columns, count)
+      }
+    }
   }
 
   private def complete(columns: Array[ColumnVector], count: Int): ColumnarBatch = {
@@ -240,11 +256,11 @@ private final class Split(
       more
     } catch {
       case _: IOException | _: IllegalArgumentException =>
-        // A record that is too long, a lone carriage return, a file that is not there: Spark's
-        // reader knows what to do with it.
+        // A record that is too long, a lone carriage return, a file that is not there: Spark
+        // knows what to do with it.
         close()
         reject = null
-        rest = batches(dropped(spark(file), returned), scan)
+        rest = remaining()
         false
     } finally {
       nanos += System.nanoTime - began
@@ -262,6 +278,9 @@ private final class Split(
 }
 
 private object Split {
+
+  /** The white space of JSON. */
+  private val Blanks = " \t\r\n"
 
   /** Rows of a batch that is made of rows. */
   private val BatchRows = 4096
@@ -287,6 +306,8 @@ private object Split {
       JavaMap.entry("rejects", "lines"),
       JavaMap.entry("count_before", false),
       JavaMap.entry("refuse_lone_cr", true),
+      // Spark tests a condition on the first value of a key, and does not look at later ones.
+      JavaMap.entry("duplicate_keys", if (scan.filters.isEmpty) "last" else "error"),
       JavaMap.entry("range_start", file.start),
       JavaMap.entry("range_end", file.start + file.length),
       JavaMap.entry("record_bytes_max", RecordBytesMax),
@@ -306,13 +327,13 @@ private object Split {
     }
   }
 
-  private def dropped(rows: Iterator[InternalRow], count: Long): Iterator[InternalRow] = {
-    var left = count
-    while (left > 0 && rows.hasNext) {
-      rows.next()
-      left -= 1
+  /** Whether a line is no record. */
+  private def isBlank(line: Text): Boolean = {
+    var at = 0
+    while (at < line.getLength && Blanks.indexOf(line.getBytes()(at).toInt) >= 0) {
+      at += 1
     }
-    rows
+    at == line.getLength
   }
 
   private def nulls(count: Int): ColumnVector = {
@@ -331,20 +352,25 @@ private object Split {
 
   /** Reads records with Spark's parser. */
   private final class Fallback(scan: Scan) {
-    private val rows = new Rows(scan.required)
+    private val converter = new Rows(scan.required)
     private val parser =
       new JacksonParser(scan.asked, scan.options, allowArrayAsStructs = true, scan.filters)
-    private val safe = new FailureSafeParser[Array[Byte]](
-      text => parser.parse(text, create, (bytes: Array[Byte]) => UTF8String.fromBytes(bytes)),
+    private val safe = new FailureSafeParser[Text](
+      text => parser.parse(text, CreateJacksonParser.text(_: JsonFactory, _: Text), shown),
       scan.options.parseMode,
       scan.required,
       scan.options.columnNameOfCorruptRecord)
 
-    private def create(factory: JsonFactory, text: Array[Byte]) =
-      CreateJacksonParser.text(factory, new org.apache.hadoop.io.Text(text))
+    private def shown(text: Text): UTF8String =
+      UTF8String.fromBytes(text.getBytes, 0, text.getLength)
 
     /** The rows of records, of which one may have several. */
-    def read(texts: Iterator[Array[Byte]]): (Array[OnHeapColumnVector], Int) =
-      rows.take(texts.flatMap(safe.parse), Int.MaxValue)
+    def rows(texts: Iterator[Text]): Iterator[InternalRow] = texts.flatMap(safe.parse)
+
+    /** At most `limit` rows as columns, before those of partitions. */
+    def take(rows: Iterator[InternalRow], limit: Int): (Array[ColumnVector], Int) = {
+      val (columns, count) = converter.take(rows, limit)
+      (columns.toArray[ColumnVector].padTo(scan.columns, null), count)
+    }
   }
 }

@@ -264,6 +264,59 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     }
   }
 
+  /** Queries whose condition Spark tests while it reads, in every mode. */
+  private def filtered(what: String, path: String): Unit = {
+    val corrupt = schema.add("_corrupt_record", StringType)
+    for (mode <- modes) withConf(split(1L << 30): _*) {
+      def read(schema: StructType) = spark.read.schema(schema).option("mode", mode).json(path)
+      val found = same(s"$what, $mode")(read(schema).where("id >= 3000"))
+      assertTrue(mode == "FAILFAST" || found.length > 1000, s"$what, $mode: ${found.length} rows")
+      same(s"$what, $mode, corrupt")(
+        read(corrupt).where("id < 9000 and (_corrupt_record is null or small > 0)"))
+      same(s"$what, $mode, count")(read(schema).where("small > 0").selectExpr("count(*)"))
+    }
+  }
+
+  @Test def conditionsWhereTheEngineStops(): Unit = {
+    val lines = records(16000, 12)
+    // Of several batches, with white space between them that is no record.
+    val before = lines.take(14000).mkString("\n").replace("\n{\"id\":5", "\n \t\r\n\n{\"id\":5")
+    val after = lines.drop(14000).mkString("\n")
+    assertTrue(before.length > (3 << 20))
+    filtered("lone CR", write("stop/cr.json", s"$before\r$after"))
+    filtered("lone CR in a record", write("stop/in.json", s"$before\n{\"id\":\r7000}\n$after"))
+    val bad = "\n{\"id\":10,\"x\":[}\n{\"id\":7000,\"small\":\"x\"}\n[{\"id\":1},{\"id\":8000}]\n"
+    val mixed = lines.take(14000).grouped(500).map(_.mkString("\n")).mkString(bad)
+    filtered("bad records", write("stop/bad.json", s"$mixed$bad\r$bad$after"))
+    // Too long for the engine, not for Spark.
+    val long = "x" * 11000000
+    val record = s"""{"id":7000,"name":"$long","small":1,"unknown":"$long"}"""
+    filtered("a long record", write("stop/long.json", s"$before\n$record\n$after"))
+  }
+
+  @Test def repeatedKeysWithACondition(): Unit = {
+    val lines = Seq(
+      """{"id":1,"id":200}""",
+      """{"id":1,"small":5,"id":200}""",
+      """{"id":null,"id":200}""",
+      """{"id":200,"small":1,"small":2}""",
+      "{\"id\":1,\"\\u0069d\":200}",
+      """{"name":"a","name":"b","id":300}""",
+      """{"at":{"lat":1,"lat":2},"id":300}""",
+      """{"unknown":1,"unknown":2,"id":300}""")
+    val path = write("repeated/a.json", lines.mkString("\n"))
+    for (mode <- modes) {
+      def read = spark.read.schema(schema).option("mode", mode).json(path)
+      assertEquals(lines.length, same(mode)(read).length)
+      assertEquals(4, same(s"$mode, id")(read.where("id > 100")).length)
+      assertEquals(0, same(s"$mode, small")(read.where("id > 100 and small > 1")).length)
+      assertEquals(0, same(s"$mode, name")(read.where("name = 'b'")).length)
+    }
+    // Spark's parser fails here, by an assertion.
+    val failing = write("repeated/b.json", """{"id":200,"id":300}""")
+    same("passed twice")(spark.read.schema(schema).json(failing).where("id > 100"))
+  }
+
   @Test def partitionsAndMetadata(): Unit = {
     for (day <- 1 to 3; zone <- Seq("a", "b")) {
       write(s"parts/day=$day/zone=$zone/x.json", records(200, day).mkString("\n"))
