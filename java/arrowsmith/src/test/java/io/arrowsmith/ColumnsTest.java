@@ -481,7 +481,9 @@ class ColumnsTest {
   @Test
   void refusedClasses() {
     assertEquals("next", refused(Node.class).path());
-    assertEquals("next: a cycle: Node → Node contains itself", refused(Node.class).getMessage());
+    assertEquals(
+        "next: a cycle: Node → Node contains itself; @ColumnIgnore leaves a field out",
+        refused(Node.class).getMessage());
     assertEquals("left.trees[][]", refused(Tree.class).path());
     assertTrue(refused(Tree.class).getMessage().contains("Tree → Branch → Tree"));
     assertEquals("list", refused(Raw.class).path());
@@ -493,6 +495,30 @@ class ColumnsTest {
         List.of(Empty.class, String.class, int[].class, int.class, List.class, Shape.class, Thread.class)) {
       assertEquals("", refused(type).path());
     }
+  }
+
+  record Unlinked(int value, @ColumnIgnore Unlinked next) {}
+
+  record Marked(int value, Empty mark) {}
+
+  record Unmarked(int value, @ColumnIgnore Empty mark) {}
+
+  record Ignored(@ColumnIgnore int value) {}
+
+  @Test
+  void refusedClassesHaveAWayOut() {
+    final ColumnsException inner = refused(Marked.class);
+    assertEquals("mark", inner.path());
+    assertEquals(
+        "mark: cannot become a column: " + Empty.class.getName()
+            + " has no fields that become columns; @ColumnIgnore leaves a field out",
+        inner.getMessage());
+    assertEquals(
+        Ignored.class.getName()
+            + " has no fields but static, transient and @ColumnIgnore ones; columns are made of others",
+        refused(Ignored.class).getMessage());
+    roundTrip(Unlinked.class, List.of(new Unlinked(1, null), new Unlinked(2, null)));
+    roundTrip(Unmarked.class, List.of(new Unmarked(1, null)));
   }
 
   @Test

@@ -36,6 +36,9 @@ public final class Layouts {
   /** Maximum depth of classes in classes: a generic class can contain itself with ever other types. */
   private static final int DEPTH_MAX = 256;
 
+  /** The way out of a field that cannot become a column. */
+  private static final String LEAVE_OUT = "; @ColumnIgnore leaves a field out";
+
   /** An array of what a type parameter stands for. */
   private static final Class<?> ARRAY = Object[].class;
 
@@ -83,7 +86,7 @@ public final class Layouts {
   }
 
   private static ColumnsException refused(final String path, final String why) {
-    final String wayOut = path.isEmpty() ? "" : "; @ColumnIgnore leaves a field out";
+    final String wayOut = path.isEmpty() ? "" : LEAVE_OUT;
     return new ColumnsException(path, "cannot become a column: " + why + wayOut);
   }
 
@@ -200,14 +203,14 @@ public final class Layouts {
     final Class<?> type = key instanceof Applied generic ? generic.raw() : (Class<?>) key;
     refuseShapeless(path, type, key);
     if (!open.add(key)) {
-      throw new ColumnsException(path, "a cycle: " + cycle(key) + " contains itself");
+      throw new ColumnsException(path, "a cycle: " + cycle(key) + " contains itself" + LEAVE_OUT);
     }
     if (open.size() > DEPTH_MAX) {
       throw new ColumnsException(path, "more than " + DEPTH_MAX + " classes in each other");
     }
     final List<Member> members = members(path, key);
     if (members.isEmpty()) {
-      throw new ColumnsException(path, type.getName() + " has no fields");
+      throw empty(path, type);
     }
     final List<Node> children = new ArrayList<>();
     final Set<String> names = new LinkedHashSet<>();
@@ -230,6 +233,15 @@ public final class Layouts {
       codecs.put(key, codec);
     }
     return new Node(path, name, Kind.STRUCT, type, children, codec);
+  }
+
+  private static ColumnsException empty(final String path, final Class<?> type) {
+    final String name = type.getName();
+    if (path.isEmpty()) {
+      return new ColumnsException(
+          path, name + " has no fields but static, transient and @ColumnIgnore ones; columns are made of others");
+    }
+    return refused(path, name + " has no fields that become columns");
   }
 
   private Node member(final String path, final String name, final Member member) {
