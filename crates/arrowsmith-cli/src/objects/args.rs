@@ -43,8 +43,7 @@ pub struct GenerateArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Name of the files and the namespace [default: the program's file name, with `_messages` if
-    /// that is a name of the program]
+    /// Name of the files and the namespace [default: the program's file name and `_messages`]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 

@@ -67,9 +67,12 @@ fn header(layout: &Layout, options: &Options) -> String {
     let _ = write!(
         text,
         r#"
+// If the program has another {name}: arrowsmith objects generate --name NAME
 namespace {name} {{
 
+{TAGS_MAY_DIFFER}
 using Root = {root};
+{TAGS_END}
 
 // The address of a region must be a multiple of this.
 constexpr std::size_t region_align = {align};
@@ -122,8 +125,8 @@ std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity
     if options.includes.is_empty() && root != "void" {
         let declared = forward(&layout.root.to);
         text = text.replacen(
-            &format!("\nnamespace {name} {{"),
-            &format!("\n{declared}\nnamespace {name} {{"),
+            "\n// If the program has",
+            &format!("\n{declared}\n// If the program has"),
             1,
         );
     }
@@ -137,9 +140,26 @@ fn root_type(layout: &Layout, options: &Options) -> String {
     if options.includes.is_empty() && class.contains(['<', '(']) {
         "void".into()
     } else {
-        format!("::{class}")
+        tagged(class)
     }
 }
+
+/// A class with its tag, which a function of the same name, such as `index` of the C library, does
+/// not hide. Only classes with a tag are in a layout, but not which one they have.
+fn tagged(class: &str) -> String {
+    format!("struct ::{class}")
+}
+
+const TAGS_MAY_DIFFER: &str = "\
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored \"-Wmismatched-tags\"
+#endif";
+
+const TAGS_END: &str = "\
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif";
 
 fn forward(class: &str) -> String {
     let mut parts: Vec<&str> = class.split("::").collect();
@@ -159,13 +179,16 @@ fn source(layout: &Layout, options: &Options) -> String {
         "static_assert(sizeof(void *) == {word}, \"the layout is of a program with pointers of {word} bytes\");"
     );
     if !options.includes.is_empty() {
+        let _ = writeln!(text, "{TAGS_MAY_DIFFER}");
         for class in layout.classes.iter().filter(|class| !class.name.contains('(')) {
             let Class { name, size, .. } = class;
             let _ = writeln!(
                 text,
-                "static_assert(sizeof(::{name}) == {size}, \"the layout is of another program\");"
+                "static_assert(sizeof({}) == {size}, \"the layout is of another program\");",
+                tagged(name)
             );
         }
+        let _ = writeln!(text, "{TAGS_END}");
     }
     // All else is in the namespace and fully qualified: no name of the program is in the way.
     let _ = writeln!(text, "\nnamespace {name} {{\n");

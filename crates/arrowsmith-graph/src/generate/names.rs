@@ -15,19 +15,24 @@ const TAKEN: &str = "alignas alignof and and_eq arrowsmith asm auto bitand bitor
     static_cast std struct switch template this thread_local throw true try typedef typeid \
     typename union unsigned using virtual void volatile wchar_t while xor xor_eq";
 
-/// The name for a program's file name without its end: `STEM`, or `STEM_messages` if that is the
-/// name of one of its classes, namespaces or headers.
+/// The name for a program's file name without its end: `STEM_messages`. `STEM` itself is likely to
+/// be a name of the program or of the C library (`time`, `index`), and its header one of the
+/// program's, with or without `includes`; of such names the layout knows only classes.
 pub fn default_name(stem: &str, layout: &Layout, includes: &[String]) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let mut name: String = stem.chars().map(plain).collect();
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         name.insert(0, '_');
     }
-    let options = Options { name, includes: includes.to_vec() };
-    match check(layout, &options) {
-        Ok(()) => options.name,
-        Err(_) => format!("{}_messages", options.name),
+    name.push_str("_messages");
+    let mut options = Options { name: name.clone(), includes: includes.to_vec() };
+    let mut number = 2;
+    // Ends: the names of a layout and its includes are finite.
+    while check(layout, &options).is_err() {
+        options.name = format!("{name}_{number}");
+        number += 1;
     }
+    options.name
 }
 
 /// Checks a name against the classes and headers of the program.

@@ -64,6 +64,9 @@ impl<'a> Classes<'a> {
     pub fn entry(&self, name: &str) -> Result<&'a Entry> {
         match self.by_name.get(name) {
             Some(&index) => Ok(&self.debug.entries[index]),
+            None if name.ends_with("(unnamed)") => {
+                Err(LayoutError::new(name, "is a class without a name of its own; give it one"))
+            }
             None => Err(LayoutError::new(
                 name,
                 "is only declared in this file; add the object file that defines it, link them, or with Clang compile \

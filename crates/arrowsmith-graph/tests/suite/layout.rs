@@ -57,6 +57,7 @@ fn what_cannot_be_sent_is_refused_by_name() {
             "T::inner.w: is a std::__cxx11::basic_string<wchar_t",
         ),
         ("struct Other; Other *o;", "T::Other: is only declared"),
+        ("typedef struct { int a; } U; U *u;", "(unnamed): is a class without a name"),
         ("int i; // arrowsmith: wire 8", "cannot be sent as 8"),
         ("int i; // arrowsmith: transent", "annotation `transent` is not known"),
         ("int i; // arrowsmith: not-null", "T::i: has an annotation that does not apply"),

@@ -93,7 +93,11 @@ fn names_of_the_program_are_not_generated_again() {
     fails("a-b", &[], "is no name of C++");
     let chosen = |stem: &str| default_name(stem, &made, &["foo.hpp".to_owned()]);
     let names = ["app", "foo", "class", "x-y", "3d"].map(chosen);
-    assert_eq!(names, ["app_messages", "foo_messages", "class_messages", "x_y", "_3d"]);
+    let expected = ["app", "foo", "class", "x_y", "_3d"].map(|stem| format!("{stem}_messages"));
+    assert_eq!(names, expected);
+    // Where those are names of the program, too.
+    let header = ["src/foo_messages.hpp".to_owned(), "foo_messages_2.hpp".to_owned()];
+    assert_eq!(default_name("foo", &made, &header), "foo_messages_3");
     for name in names {
         let options = generate::Options { name, includes: Vec::new() };
         assert!(generate::cpp(&made, &options).is_ok());
@@ -128,6 +132,20 @@ fn generated_compiles(folder: &Folder, header: &str, objects: &str, root: &str, 
 fn classes_may_have_the_names_of_the_runtime() {
     let objects = "Names names; Named<Message> named; Kind kind;";
     generated_compiles(&Folder::new("runtime-names"), "names.hpp", objects, "Names", "messages");
+}
+
+/// The default name is neither that of a function of the C library nor that of the program's
+/// header, which the generated one then includes, or is found in place of.
+#[test]
+fn default_names_meet_none_of_the_program_or_the_library() {
+    let folder = Folder::new("default-name");
+    let object = folder.compile("struct index { int a; } i;", &[]);
+    let made = from_object(&object, &options("index")).unwrap().layout;
+    for stem in ["time", "index"] {
+        let name = default_name(stem, &made, &[]);
+        generated_compiles(&folder, "time.hpp", "struct index i;", "index", &name);
+        assert!(!folder.0.join("time.hpp").exists());
+    }
 }
 
 #[test]
