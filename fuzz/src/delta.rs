@@ -73,7 +73,7 @@ pub fn log(data: &[u8]) {
             }
         }
     }
-    let load = || Table::load(Box::new(log.clone()), "fuzz");
+    let load = || Table::load(Arc::new(log.clone()), "fuzz");
     let Ok(Some(table)) = load() else { return };
     let _ = table.schema();
     let Ok(files) = table.files() else { return };
@@ -97,13 +97,14 @@ fn append(log: &Log, table: Table, files: usize) {
     };
     let files_of = FilesOf {
         folder: Box::new(Recorder(written)),
+        append: true,
         options: FolderOptions::default(),
         make: Box::new(make),
     };
-    let place = Box::new(log.clone());
+    let place = Arc::new(log.clone());
     let Ok(sink) = DeltaSink::new(Some(table), place, "fuzz", &schema, files_of) else { return };
     if Box::new(sink).finish().is_ok() {
-        let table = Table::load(Box::new(log.clone()), "fuzz").expect("it was read before");
+        let table = Table::load(Arc::new(log.clone()), "fuzz").expect("it was read before");
         let table = table.expect("there is a log");
         assert!(table.version() > version);
         // Files without a partition are written even if there are no rows.

@@ -2,6 +2,7 @@
 //! Delta tables as inputs of `convert`: their logs say which Parquet files are read.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::parquet::EXTENSIONS;
@@ -47,13 +48,13 @@ impl Delta {
     }
 }
 
-fn place(name: &str) -> Outcome<Box<dyn Place>> {
+fn place(name: &str) -> Outcome<Arc<dyn Place>> {
     #[cfg(feature = "store")]
     if input::is_url(name) {
         let options = arrowsmith_source::store::StoreOptions::default();
-        return Ok(Box::new(arrowsmith_source::store::Prefix::new(name, &options)?));
+        return Ok(Arc::new(arrowsmith_source::store::Prefix::new(name, &options)?));
     }
-    Ok(Box::new(LocalPlace::new(Path::new(name))))
+    Ok(Arc::new(LocalPlace::new(Path::new(name))))
 }
 
 fn data_file(table: &str, file: TableFile) -> Outcome<DataFile> {

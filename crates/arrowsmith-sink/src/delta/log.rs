@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{Error, Result};
@@ -75,7 +76,7 @@ impl TableFile {
 
 /// A table as its log describes it.
 pub struct Table {
-    place: Box<dyn Place>,
+    place: Arc<dyn Place>,
     name: String,
     version: u64,
     protocol: Protocol,
@@ -88,7 +89,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Io`] if the log cannot be read, is incomplete or malformed.
-    pub fn load(place: Box<dyn Place>, name: &str) -> Result<Option<Self>> {
+    pub fn load(place: Arc<dyn Place>, name: &str) -> Result<Option<Self>> {
         let names = Names::new(&place.list()?);
         let Some(last) = names.last() else { return Ok(None) };
         let mut replay = Replay::default();

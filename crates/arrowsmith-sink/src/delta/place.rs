@@ -12,7 +12,7 @@ use super::LOG;
 use crate::folder::unique;
 
 /// The files of a table's log. Names are those of files in `_delta_log`.
-pub trait Place: Send {
+pub trait Place: Send + Sync {
     /// The names of all files of the log; none if there is no log.
     ///
     /// # Errors

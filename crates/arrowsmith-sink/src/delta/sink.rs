@@ -32,6 +32,8 @@ const TRIES_MAX: usize = 1000;
 pub struct FilesOf<'a> {
     /// The folder of the table.
     pub folder: Box<dyn Folder + 'a>,
+    /// Whether rows are added to a table that another process creates meanwhile.
+    pub append: bool,
     /// How rows are distributed over files.
     pub options: FolderOptions,
     /// Makes the sink of a file.
@@ -63,12 +65,12 @@ impl<'a> DeltaSink<'a> {
     /// a table with a feature that is not known here.
     pub fn new(
         table: Option<Table>,
-        place: Box<dyn Place>,
+        place: Arc<dyn Place>,
         name: &str,
         schema: &Schema,
         files: FilesOf<'a>,
     ) -> Result<Self> {
-        let FilesOf { folder, mut options, mut make } = files;
+        let FilesOf { folder, append, mut options, mut make } = files;
         if let Some(table) = &table
             && options.partition_by.is_empty()
         {
@@ -109,7 +111,8 @@ impl<'a> DeltaSink<'a> {
         let schema = Arc::new(Schema::new(fields));
         let parts = options.partition_by.iter().filter(|partition| !partition.is_whole());
         given.extend(parts.map(|part| Column::new(&part.name(), json!(part.delta_type()))));
-        let commit = Commit { table, place, name: name.to_owned(), partitions, columns: given };
+        let name = name.to_owned();
+        let commit = Commit { table, place, append, name, partitions, columns: given };
 
         let added = Arc::new(Mutex::new(Added::default()));
         let folder = Noting { folder, added: Arc::clone(&added) };
@@ -194,7 +197,9 @@ fn all_are_given(known: &[Column], given: &[Column], partitions: &[String]) -> R
 /// What makes files part of a table.
 struct Commit {
     table: Option<Table>,
-    place: Box<dyn Place>,
+    place: Arc<dyn Place>,
+    /// Whether rows are added to a table that another process creates meanwhile.
+    append: bool,
     name: String,
     partitions: Vec<String>,
     /// Of a table that is created.
@@ -204,7 +209,7 @@ struct Commit {
 impl Commit {
     /// Creates the next commit. If that fails, the files are deleted, unless it may be there.
     fn run(&mut self, files: &[File]) -> Result<()> {
-        let bytes = self.text(files)?;
+        let mut bytes = self.text(files)?;
         let undone = |commit: &Self, error| {
             files.iter().for_each(|file| commit.place.delete(&file.path));
             Err(error)
@@ -227,18 +232,46 @@ impl Commit {
             }
             let refreshed = match &mut self.table {
                 Some(table) => table.refresh(),
-                None => {
-                    let message = "another process has created a table here meanwhile";
-                    let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
-                    Err(Error::io(&self.name, error))
-                }
+                None => self.join(),
             };
-            if let Err(error) = refreshed {
-                return undone(self, error);
+            let refreshed = refreshed.and_then(|()| self.text(files));
+            match refreshed {
+                Ok(text) => bytes = text,
+                Err(error) => return undone(self, error),
             }
         }
         let message = "others commit to the table all the time";
         undone(self, Error::Config(format!("{}: {message}", self.name)))
+    }
+
+    /// Adds the rows to the table that another process has created meanwhile.
+    fn join(&mut self) -> Result<()> {
+        let message = "another process has created a table here meanwhile";
+        let table = Table::load(Arc::clone(&self.place), &self.name)?;
+        let Some(table) = table.filter(|_| self.append) else {
+            let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
+            return Err(Error::io(&self.name, error));
+        };
+        table.check_append()?;
+        let known = table.columns()?;
+        // The files are written: nothing is converted any more.
+        let takes = |given: &Column| {
+            known.iter().any(|column| {
+                column.name == given.name
+                    && column.nullable
+                    && schema::same(&column.data_type, &given.data_type)
+            })
+        };
+        let other = self.columns.iter().find(|given| !takes(given));
+        if other.is_some() || table.partition_columns() != self.partitions {
+            let what = other.map_or("other partitions".to_owned(), |column| {
+                format!("another type for the column {}, or without it", column.name)
+            });
+            return Err(Error::Config(format!("{}: {message}, with {what}", self.name)));
+        }
+        all_are_given(&known, &self.columns, &self.partitions)?;
+        self.table = Some(table);
+        Ok(())
     }
 
     /// The lines of the commit.

@@ -34,8 +34,8 @@ fn batch(start: i64, rows: i64) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-fn place(path: &Path) -> Box<dyn Place> {
-    Box::new(LocalPlace::new(path))
+fn place(path: &Path) -> Arc<dyn Place> {
+    Arc::new(LocalPlace::new(path))
 }
 
 fn load(path: &Path) -> Table {
@@ -46,9 +46,9 @@ fn open(
     path: &Path,
     schema: &Schema,
     by: &[&str],
-    place: Box<dyn Place>,
+    place: Arc<dyn Place>,
 ) -> Result<DeltaSink<'static>> {
-    let table = Table::load(Box::new(LocalPlace::new(path)), "t")?;
+    let table = Table::load(Arc::new(LocalPlace::new(path)), "t")?;
     let options = FolderOptions {
         partition_by: by.iter().map(|text| text.parse().unwrap()).collect(),
         ..FolderOptions::default()
@@ -57,7 +57,7 @@ fn open(
     let make = Box::new(|output, schema: &SchemaRef| {
         Ok(Box::new(ParquetSink::new(output, schema, &ParquetOptions::default())?) as Box<dyn Sink>)
     });
-    DeltaSink::new(table, place, "t", schema, FilesOf { folder, options, make })
+    DeltaSink::new(table, place, "t", schema, FilesOf { folder, append: true, options, make })
 }
 
 fn write(path: &Path, batch: &RecordBatch, by: &[&str]) -> Result<()> {
@@ -248,7 +248,7 @@ fn a_commit_is_there_once_or_not_at_all() {
             calls: AtomicU32::new(0),
         };
         let rows = batch(5, 1);
-        let mut sink = open(&path, &rows.schema(), &[], Box::new(faulty)).unwrap();
+        let mut sink = open(&path, &rows.schema(), &[], Arc::new(faulty)).unwrap();
         sink.write(&rows).unwrap();
         let done = Box::new(sink).finish().err().map(|error| error.to_string());
         assert_eq!(done.is_some(), error.is_some(), "{fault}: {done:?}");
@@ -259,6 +259,37 @@ fn a_commit_is_there_once_or_not_at_all() {
         assert_eq!(files(&path), load(&path).files().unwrap().len(), "{fault}");
         assert_eq!(fs::read_dir(path.join(LOG)).unwrap().count() as u64, version + 1, "{fault}");
     }
+}
+
+/// Several first appends: one creates the table, and the others add to it what fits.
+#[test]
+fn a_table_that_another_creates_meanwhile_is_joined() {
+    let outer = tempfile::tempdir().unwrap();
+    let path = outer.path().join("t");
+    let other = RecordBatch::try_from_iter([("n", batch(0, 1).column(1).clone())]).unwrap();
+    let start = |rows: &RecordBatch, by: &[&str]| {
+        let mut sink = open(&path, &rows.schema(), by, place(&path)).unwrap();
+        sink.write(rows).unwrap();
+        Box::new(sink)
+    };
+    let sinks: Vec<_> = (0..3).map(|i| start(&batch(i * 10, 5), &[])).collect();
+    let (typed, parted) = (start(&other, &[]), start(&batch(50, 1), &["key"]));
+    for sink in sinks {
+        sink.finish().unwrap();
+    }
+    for (sink, text) in [(typed, "another type for the column n"), (parted, "partitions")] {
+        let error = sink.finish().unwrap_err().to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    assert_eq!(load(&path).version(), 2);
+    let expected = (0..3).flat_map(|i| i * 10..i * 10 + 5).collect();
+    assert_eq!(numbers(&path), expected);
+    // Files that are in no commit are gone.
+    assert_eq!(files(&path), 3);
+    let metadata = |version| {
+        lines(&path, version).iter().filter(|line| line.get("metaData").is_some()).count()
+    };
+    assert_eq!([0, 1, 2].map(metadata), [1, 0, 0]);
 }
 
 /// A sink that is dropped, or whose process ends, before the commit leaves the table as it is.
@@ -512,7 +543,7 @@ fn a_table_in_a_store_grows() {
 
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let prefix = Prefixed::from("lake/t");
-    let place = || Box::new(Prefix::within(Arc::clone(&store), prefix.clone(), "memory:t/"));
+    let place = || Arc::new(Prefix::within(Arc::clone(&store), prefix.clone(), "memory:t/"));
     let open = |rows: &RecordBatch| {
         let table = Table::load(place(), "memory:t").unwrap();
         let folder =
@@ -525,7 +556,8 @@ fn a_table_in_a_store_grows() {
             let options = ParquetOptions::default();
             Ok(Box::new(ParquetSink::new(output, schema, &options)?) as Box<dyn Sink>)
         });
-        let files = FilesOf { folder: Box::new(folder.unwrap()), options, make };
+        let folder = Box::new(folder.unwrap());
+        let files = FilesOf { folder, append: true, options, make };
         let mut sink = DeltaSink::new(table, place(), "memory:t", &rows.schema(), files).unwrap();
         sink.write(rows).unwrap();
         sink

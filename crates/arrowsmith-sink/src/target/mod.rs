@@ -9,6 +9,9 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::sink::{Cleanup, Folder, Output, Sink};
@@ -23,6 +26,10 @@ use crate::sort::{SortOptions, SortSink};
 pub use crate::text::TextCompression;
 
 pub use self::format::{FORMATS, Format, Named};
+
+/// How often it is looked for a table where there are files only, and the time between.
+const STARTS_MAX: u32 = 20;
+const START_AGAIN: Duration = Duration::from_millis(50);
 
 /// A file or a folder of files, in the file system or in a store.
 #[derive(Debug, Clone, PartialEq)]
@@ -162,16 +169,41 @@ impl Target {
             return Ok(Box::new(FolderSink::new(folder, schema, options, make)?));
         }
         let name = self.path.display().to_string();
-        let table = Table::load(self.place()?, &name)?;
+        let (table, folder) = self.table(&name)?;
         if table.is_some() && !self.append {
             let message = "there is a Delta table; with append, rows are added to it";
             let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
             return Err(Error::io(&self.path, error));
         }
-        let folder = self.files(table.is_some())?;
         on_exit(folder.cleanup());
-        let files = FilesOf { folder, options, make };
+        let files = FilesOf { folder, append: self.append, options, make };
         Ok(Box::new(DeltaSink::new(table, self.place()?, &name, schema, files)?))
+    }
+
+    /// The table that is there, and the folder of its files.
+    fn table(&self, name: &str) -> Result<(Option<Table>, Box<dyn Folder>)> {
+        let mut tries = 1;
+        loop {
+            let table = Table::load(self.place()?, name)?;
+            if table.is_some() {
+                let folder = self.files(true)?;
+                return Ok((table, folder));
+            }
+            // The files of a folder that is no table do not become part of one. They may be those
+            // of another process, whose commit follows.
+            match self.files(false) {
+                Ok(_) if self.append => return Ok((None, self.files(true)?)),
+                Err(Error::Io { source, .. })
+                    if source.kind() == io::ErrorKind::AlreadyExists
+                        && self.append
+                        && tries < STARTS_MAX =>
+                {
+                    tries += 1;
+                    thread::sleep(START_AGAIN);
+                }
+                folder => return Ok((None, folder?)),
+            }
+        }
     }
 
     /// The sink of a file.
@@ -198,12 +230,12 @@ impl Target {
     }
 
     /// Where the log of a table is.
-    fn place(&self) -> Result<Box<dyn Place>> {
+    fn place(&self) -> Result<Arc<dyn Place>> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {
-            return Ok(Box::new(arrowsmith_source::store::Prefix::new(url, &self.store)?));
+            return Ok(Arc::new(arrowsmith_source::store::Prefix::new(url, &self.store)?));
         }
-        Ok(Box::new(LocalPlace::new(&self.path)))
+        Ok(Arc::new(LocalPlace::new(&self.path)))
     }
 
     fn output(&self, on_exit: impl FnOnce(Cleanup)) -> Result<Output> {

@@ -91,8 +91,37 @@ fn a_table_is_written_as_one() {
     let format = Format::Parquet(parquet.clone());
     let folder = Target::folder(&path, format, options.clone(), true);
     assert!(matches!(write(folder), Err(Error::Config(_))));
-    let read = Table::load(Box::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
+    let read = Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
     assert_eq!((read.version(), read.files().unwrap().len()), (1, 2));
+}
+
+/// First appends at the same time: all rows are in one table.
+#[test]
+fn tables_are_started_by_several() {
+    let outer = tempfile::tempdir().unwrap();
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
+    for round in 0..20 {
+        let path = outer.path().join(round.to_string());
+        let table = || {
+            let (parquet, options) = (ParquetOptions::default(), FolderOptions::default());
+            let target = Target::delta(&path, parquet, options, true);
+            let mut sink = target.open(&batch.schema(), |_| {}).unwrap();
+            sink.write(&batch).unwrap();
+            sink.finish().unwrap();
+        };
+        thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(table))));
+        let read = Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
+        assert_eq!((read.version(), read.files().unwrap().len()), (4, 5));
+    }
+    // What is no table stays none.
+    let path = outer.path().join("other");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("a.parquet"), "x").unwrap();
+    let options = (ParquetOptions::default(), FolderOptions::default());
+    let target = Target::delta(&path, options.0, options.1, true);
+    let error = target.open(&batch.schema(), |_| {}).err().unwrap();
+    assert!(error.to_string().contains("not empty"), "{error}");
 }
 
 #[test]
