@@ -86,9 +86,9 @@ fn what_cannot_be_sent_is_refused_by_name() {
 #[test]
 fn packing_alignment_and_bit_fields_are_as_the_compiler_has_them() {
     let folder = Folder::new("packed");
-    let text = "enum E : short { minus = -3, plus = 5 };\n\
+    let text = "enum E : short { minus = -3, plus = 5 }; enum F { from = -3, to = 5 };\n\
                 #pragma pack(push, 1)\nstruct P { char c; long long l; E e; };\n#pragma pack(pop)\n\
-                struct alignas(32) T { P p[2]; unsigned a : 3, : 4, b : 30; bool f : 1; E e : 5; int m[2][3]; };\nT t;\n";
+                struct alignas(32) T { P p[2]; unsigned a : 3, : 4, b : 30; bool f : 1; F e : 5; int m[2][3]; };\nT t;\n";
     let layout = from_object(&folder.compile(text, &[]), &options("T")).unwrap().layout;
     let class = layout.class("T").unwrap();
     assert_eq!((class.size % 32, class.align), (0, 32));

@@ -8,7 +8,7 @@ use std::process::Command;
 use arrowsmith_graph::generate::{self, default_name};
 use arrowsmith_graph::layout::{Annotations, Kind, Layout, Options, from_object};
 
-use super::compile::{Folder, compilers};
+use super::compile::{Folder, compilers, has};
 
 fn options(root: &str) -> Options {
     Options { root: root.into(), ..Options::default() }
@@ -72,6 +72,35 @@ fn scoped_enumerations_have_the_values_of_their_type() {
         _ => panic!("an enumeration is an integer"),
     });
     assert_eq!(ranges.collect::<Vec<_>>(), [None, Some([0, 1]), Some([0, 7]), None]);
+}
+
+/// Without `class`, a type that compilers do not choose themselves must have been written.
+#[test]
+fn enumerations_with_a_written_type_have_all_of_its_values() {
+    let folder = Folder::new("fixed");
+    let text = "#include <cstdint>\nenum Byte : std::uint8_t { a = 1 }; enum Short : short { b };\n\
+                enum Sized : std::uint32_t { c }; enum Long : long long { d };\n\
+                enum Signed : int { e }; enum Text : char32_t { f }; enum On : bool { g };\n\
+                enum Plain { h = 5 }; enum Minus { i = -1 }; enum Wide { j = 1LL << 40 };\n\
+                enum Same : unsigned { k = 5 }; enum Huge { l = 0xffffffffffffffff };\n\
+                struct T { Byte a; Short b; Sized c; Long d; Signed e; Text f; On g; Plain h; Minus i;\n\
+                Wide j; Same k; Huge l; }; T t;\n";
+    let m32 = has("m32").then_some(("g++", &["-m32"][..]));
+    let clang = has("clang").then_some(("clang++", &[][..]));
+    let compilers = [("g++", &[][..]), ("g++", &["-gdwarf-4"])].into_iter().chain(m32).chain(clang);
+    for (compiler, flags) in compilers {
+        let object = folder.compile_with(compiler, text, flags);
+        let made = from_object(&object, &options("T")).unwrap().layout;
+        let ranges = made.classes[0].members.iter().map(|member| match &member.kind {
+            Kind::Integer(integer) => integer.range,
+            _ => panic!("an enumeration is an integer"),
+        });
+        let ranges: Vec<Option<[i64; 2]>> = ranges.collect();
+        assert_eq!(ranges[..7], [None, None, None, None, None, None, Some([0, 1])]);
+        // As the compiler would have chosen, so perhaps not written: the enumerators decide.
+        let held = [Some([0, 7]), Some([-1, 0]), Some([0, (2 << 40) - 1]), Some([0, 7]), None];
+        assert_eq!(ranges[7..], held, "{compiler} {flags:?}");
+    }
 }
 
 #[test]

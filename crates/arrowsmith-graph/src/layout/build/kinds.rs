@@ -61,7 +61,7 @@ impl Builder<'_> {
                 };
                 // A fixed underlying type: every value of it is a value of the enumeration.
                 let boolean = underlying == Some(dw::DW_ATE_boolean);
-                let range = match entry.is_enum_class {
+                let range = match self.has_fixed_type(entry, signed, &values) {
                     true => boolean.then_some([0, 1]),
                     // Beyond the range of i64, no range is made.
                     false if !signed && values.iter().any(|value| *value < 0) => None,
@@ -86,6 +86,36 @@ impl Builder<'_> {
             }
             _ => Err(place.error("", format!("is of a kind that cannot be sent ({})", entry.tag))),
         }
+    }
+
+    /// Whether the underlying type of an enumeration is known to be written in its declaration.
+    /// Compilers record one for every enumeration; this one is written if it is a typedef, or not
+    /// the type that they choose themselves. Where it may be either, the enumeration has the fewer
+    /// values, as one outside of them is undefined behaviour if the type was not written.
+    fn has_fixed_type(&self, entry: &Entry, signed: bool, values: &[i64]) -> bool {
+        if entry.is_enum_class {
+            return true;
+        }
+        let Some(ty) = entry.ty.map(|ty| &self.debug.entries[ty]) else { return false };
+        if ty.tag != dw::DW_TAG_base_type {
+            return true;
+        }
+        // Values of an unsigned type are negative here where i64 does not hold them.
+        let small = match signed {
+            true => values.iter().all(|value| i32::try_from(*value).is_ok()),
+            false => values.iter().all(|value| u32::try_from(*value).is_ok()),
+        };
+        let wide = self.debug.target.pointer_bytes == 8;
+        let chosen: &[&str] = match (small, signed, wide) {
+            (true, true, _) => &["int"],
+            (true, false, _) => &["unsigned int"],
+            (false, true, true) => &["long int", "long"],
+            (false, false, true) => &["long unsigned int", "unsigned long"],
+            (false, true, false) => &["long long int", "long long"],
+            (false, false, false) => &["long long unsigned int", "unsigned long long"],
+        };
+        let needed = !signed || values.iter().any(|value| *value < 0);
+        !needed || !ty.name.as_deref().is_some_and(|name| chosen.contains(&name))
     }
 
     fn integer(
