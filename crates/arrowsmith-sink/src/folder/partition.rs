@@ -103,6 +103,7 @@ impl Partition {
     }
 
     /// What the values of its folders are in a Delta table.
+    #[cfg(feature = "delta")]
     pub(crate) fn delta_type(&self) -> &'static str {
         match self.part {
             Some(Part::Year) => "integer",
