@@ -2,8 +2,10 @@
 """Expressions of pyarrow as conditions, and scans as datasets: what DuckDB pushes down is read."""
 
 import asyncio
+import copy
 import io
 import math
+import pickle
 import random
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta, timezone
@@ -14,6 +16,7 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.acero as acero
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -306,3 +309,68 @@ def test_what_an_expression_is_pickled_as_may_change(
         scan.filter(pc.field("k") < 3)
     found = scan.to_dataset().to_table(columns=["i"], filter=pc.field("k") < 3)
     assert found.num_rows == 3
+
+
+COLUMNS = ["k", "s", "i"]
+SOME = pa.table({"k": pa.array([3, 4], pa.int32())})
+USES: dict[str, Callable[[Any], Any]] = {
+    "filter": lambda t: t.filter(pc.field("k") > 5).filter(pc.field("k") < 9).to_table(),
+    "sort_by": lambda t: t.filter(pc.field("k") < 9).sort_by([("k", "descending")]).to_table(),
+    "join": lambda t: t.join(ds.dataset(SOME), "k", join_type="inner").to_table(),
+    "joined": lambda t: ds.dataset(SOME).join(t, "k").to_table(),
+    "join_asof": lambda t: t.join_asof(ds.dataset(SOME), "k", [], 1).to_table(),
+    "replace_schema": lambda t: (
+        t.filter(pc.field("k") < 3).replace_schema(pa.schema([("k", pa.int32())])).to_table()
+    ),
+    "union": lambda t: ds.dataset([t, t]).to_table(COLUMNS, filter=pc.field("k") == 7),
+    "children": lambda t: ds.UnionDataset(t.schema, [t]).children[0].head(3, columns=COLUMNS),
+    "scanner": lambda t: ds.Scanner.from_dataset(t, filter=pc.field("k") < 3).to_table(),
+    "node": lambda t: (
+        acero.Declaration("scan", acero.ScanNodeOptions(t)).to_table().select(COLUMNS)
+    ),
+    "copy": lambda t: copy.copy(t).filter(pc.field("k") < 3).to_table(),
+    "pickle": lambda t: pickle.loads(pickle.dumps(t)).filter(pc.field("k") < 3).to_table(),
+    "take": lambda t: t.take([5, 2_999]),
+    "unbound": lambda t: ds.Dataset.to_table(t, columns=COLUMNS),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_what_pyarrow_does_with_a_dataset(
+    rows: pa.Table, tmp_path: Path, use: Callable[[Any], Any]
+) -> None:
+    """Nothing of it ends the process, and it has the rows of pyarrow's dataset."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(rows.select(COLUMNS), path)
+    expected, found = ds.dataset(path), arrowsmith.scan_parquet(path).to_dataset()
+    assert found.partition_expression.equals(expected.partition_expression)
+
+    def in_order(given: pa.Table) -> list[str]:
+        # NaN is equal to nothing.
+        return sorted(map(repr, given.to_pylist()))
+
+    wanted = in_order(use(expected))
+    assert wanted
+    assert in_order(use(found)) == wanted
+
+
+def test_what_pyarrow_reads_by_itself_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a":1,"b":"x"}\n')
+    scan = arrowsmith.scan_json(path, "a: int64, b: dictionary<int8, utf8>", batch_rows=1)
+    union = ds.dataset([scan.to_dataset(), scan.to_dataset()])
+    assert union.to_table()["b"].to_pylist() == ["x", "x"]
+    with path.open("a") as file:
+        file.write('{"a":2,"b":"y"}\n')
+    assert union.to_table(filter=pc.field("a") > 1)["b"].to_pylist() == ["y", "y"]
+    some = pickle.loads(pickle.dumps(scan.to_dataset().filter(pc.field("a") > 1)))
+    assert some.to_table()["b"].to_pylist() == ["y"]
+    assert 'where: ("a" > 1 and "a" < 9)' in some.explain(filter=pc.field("a") < 9)
+    path.write_text('{"a":1}\n{"a":"x"}\n')
+    with pytest.raises(arrowsmith.DataError, match="line 2"):
+        union.to_table()
+    path.unlink()
+    with pytest.raises(FileNotFoundError):
+        union.to_table()
+    with pytest.raises(NotImplementedError, match="only be read"):
+        union.children[0].children[0].filesystem.create_dir("x")
