@@ -164,6 +164,48 @@ def test_expressions_of_polars_are_conditions(scan: arrowsmith.Scan, rows: pa.Ta
             scan.filter(not_one)
 
 
+def test_instants_are_compared_in_the_coarser_unit(tmp_path: Path) -> None:
+    """As polars does, of a column and a literal; before 1970, too."""
+    chance, path = random.Random(19), tmp_path / "instants.parquet"
+    per_second = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+    def near(unit: str) -> int:
+        step = chance.choice([0, 1, 10**3, 10**6]) * chance.randrange(-2, 3)
+        return chance.choice([0, 1_714_521_600]) * per_second[unit] + step
+
+    pyarrow.parquet.write_table(
+        pa.table(
+            {
+                f"{unit} {zone}": pa.array(
+                    [near(unit) for _ in range(300)], pa.timestamp(unit, zone)
+                )
+                for unit in per_second
+                for zone in (None, "UTC")
+            }
+        ),
+        path,
+    )
+    scan = arrowsmith.scan_parquet(path)
+    frame = pl.DataFrame(scan.collect())
+    for _ in range(500):
+        name, unit = chance.choice(frame.columns), chance.choice(list(per_second))
+        of = pl.Datetime(unit, frame.schema[name].time_zone)  # type: ignore[arg-type, attr-defined]
+        column, value = pl.col(name), pl.lit(pl.Series([near(unit)]).cast(of)[0], dtype=of)
+        wanted = chance.choice(
+            [
+                column == value,
+                column != value,
+                column < value,
+                column <= value,
+                value < column,
+                column >= value,
+                ~column.is_between(value, value),
+            ]
+        )
+        found = scan.filter(wanted).collect().to_polars()
+        assert found.equals(frame.filter(wanted)), str(wanted)
+
+
 def test_duckdb_finds_scans_by_their_variables(scan: arrowsmith.Scan) -> None:
     rides = scan.select("i", "s")
     with duckdb.connect() as connection:

@@ -148,8 +148,12 @@ def _exact(tree: Any, columns: _Columns) -> str | None:
 
 def _comparison(left: Any, op: str, right: Any, columns: _Columns) -> str | None:
     column = _column(left, columns)
-    literal = column and _literal(right, column[1])
-    if column is None or literal is None:
+    if column is None:
+        return None
+    if isinstance(column[1], pl.Datetime):
+        return _instants(column[0], op, _datetime(right), column[1])
+    literal = _literal(right, column[1])
+    if literal is None:
         return None
     # In polars NaN is greater than all other numbers, here nothing is true of it.
     if op == "Gt" or op == "GtEq":
@@ -203,19 +207,38 @@ def _literal(tree: Any, of: Any) -> str | None:
         return _conditions.text(str(value))
     if kind == "Date" and of == pl.Date:
         return _conditions.day(value)
-    if kind == "Datetime" and isinstance(of, pl.Datetime):
-        return _instant(value, of)
     return None
 
 
-def _instant(value: list[Any], of: pl.Datetime) -> str | None:
-    ticks, unit, zone = value
-    per_second = _PER_SECOND.get(unit)
-    if per_second is None or (zone is None) != (of.time_zone is None):
+def _instants(column: str, op: str, literal: Any, of: pl.Datetime) -> str | None:
+    """Return a comparison of instants, both of which polars rounds down to the coarser unit."""
+    if literal is None:
         return None
-    if ticks % per_second and unit != _UNITS.get(of.time_unit):
-        return None  # polars rounds one of them.
-    return _conditions.instant(ticks, per_second, zone is not None)
+    ticks, unit, zone = literal
+    given, own = _PER_SECOND.get(unit), _PER_SECOND[_UNITS[of.time_unit]]
+    if given is None or (zone is None) != (of.time_zone is None):
+        return None
+    coarser = min(given, own)
+    ticks //= given // coarser
+    # All of the column from the first to before the second are equal to the literal.
+    first, next_ = (_conditions.instant(at, coarser, zone is not None) for at in (ticks, ticks + 1))
+    if first is None or next_ is None:
+        return None
+    if own == coarser:
+        return f"({column} {_COMPARISONS[op]} {first})"
+    return {
+        "Eq": f"({column} >= {first} and {column} < {next_})",
+        "NotEq": f"({column} < {first} or {column} >= {next_})",
+        "Lt": f"({column} < {first})",
+        "LtEq": f"({column} < {next_})",
+        "Gt": f"({column} >= {next_})",
+        "GtEq": f"({column} >= {first})",
+    }[op]
+
+
+def _datetime(tree: Any) -> Any:
+    value = _field(tree, "Literal")
+    return _field(_field(value, "Dyn") or _field(value, "Scalar"), "Datetime")
 
 
 def _field(tree: Any, name: str) -> Any:
