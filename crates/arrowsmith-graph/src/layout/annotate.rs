@@ -118,50 +118,46 @@ fn note(line: &str) -> Option<String> {
 }
 
 impl ClassNote {
-    /// Adds the annotations of a comment: `type 3; transient m_a m_b; skip`.
-    pub fn add(&mut self, path: &str, text: &str) -> Result<(), LayoutError> {
-        for item in items(text) {
-            let words: Vec<&str> = item.split_whitespace().collect();
-            match words.as_slice() {
-                ["type", number] => self.type_id = Some(parse(path, number)?),
-                ["transient", names @ ..] if !names.is_empty() => {
-                    self.transient.extend(names.iter().map(|&name| name.to_owned()));
-                }
-                ["skip"] => self.skip = true,
-                _ => return Err(unknown(path, item, "type N, transient NAME..., skip")),
+    /// Adds an annotation of a comment: `type 3`, `transient m_a m_b`, `skip`.
+    pub fn add(&mut self, path: &str, item: &str) -> Result<(), LayoutError> {
+        let words: Vec<&str> = item.split_whitespace().collect();
+        match words.as_slice() {
+            ["type", number] => self.type_id = Some(parse(path, number)?),
+            ["transient", names @ ..] if !names.is_empty() => {
+                self.transient.extend(names.iter().map(|&name| name.to_owned()));
             }
+            ["skip"] => self.skip = true,
+            _ => return Err(unknown(path, item, "type N, transient NAME..., skip")),
         }
         Ok(())
     }
 }
 
 impl MemberNote {
-    /// Adds the annotations of a comment: `wire 1; range 0..3`.
-    pub fn add(&mut self, path: &str, text: &str) -> Result<(), LayoutError> {
-        for item in items(text) {
-            let words: Vec<&str> = item.split_whitespace().collect();
-            match words.as_slice() {
-                ["transient"] => self.transient = true,
-                ["wire", number] => self.wire = Some(parse(path, number)?),
-                ["range", range] => {
-                    let (low, high) = range
-                        .split_once("..")
-                        .ok_or_else(|| unknown(path, item, "range LOW..HIGH"))?;
-                    self.range = Some([parse(path, low)?, parse(path, high)?]);
-                }
-                ["unchecked"] => self.unchecked = true,
-                ["not-null"] => self.not_null = true,
-                _ => {
-                    let known = "transient, wire N, range LOW..HIGH, unchecked, not-null";
-                    return Err(unknown(path, item, known));
-                }
+    /// Adds an annotation of a comment: `wire 1`, `range 0..3`.
+    pub fn add(&mut self, path: &str, item: &str) -> Result<(), LayoutError> {
+        let words: Vec<&str> = item.split_whitespace().collect();
+        match words.as_slice() {
+            ["transient"] => self.transient = true,
+            ["wire", number] => self.wire = Some(parse(path, number)?),
+            ["range", range] => {
+                let (low, high) =
+                    range.split_once("..").ok_or_else(|| unknown(path, item, "range LOW..HIGH"))?;
+                self.range = Some([parse(path, low)?, parse(path, high)?]);
+            }
+            ["unchecked"] => self.unchecked = true,
+            ["not-null"] => self.not_null = true,
+            _ => {
+                let known = "transient, wire N, range LOW..HIGH, unchecked, not-null";
+                return Err(unknown(path, item, known));
             }
         }
         Ok(())
     }
 }
 
-fn items(text: &str) -> impl Iterator<Item = &str> {
+/// The annotations of a comment: `wire 1; range 0..3`.
+pub fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(';').map(str::trim).filter(|item| !item.is_empty())
 }
 

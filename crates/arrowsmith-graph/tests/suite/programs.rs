@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use arrowsmith_graph::generate::{self, default_name};
-use arrowsmith_graph::layout::{Annotations, Kind, Layout, Options, from_object};
+use arrowsmith_graph::layout::{Annotations, Kind, Layout, Member, Options, from_object};
 
 use super::compile::{Folder, compilers, has};
 
@@ -31,6 +31,65 @@ fn all_refusals_are_listed_in_one_run() {
         assert!(error.contains(expected), "{error}");
     }
     assert!(error.contains("T::(x, y): is a union"), "{error}");
+}
+
+/// What is behind a refused class, member or alternative is refused in the same run.
+#[test]
+fn refusals_do_not_hide_others() {
+    let folder = Folder::new("hidden-refusals");
+    let text = "#include <variant>\nstruct V { virtual ~V(); int a; }; V::~V() {}\n\
+                struct Shared : virtual V { void *x; };\n\
+                struct Base { int &r; Base(int &q) : r(q) {} };\n\
+                struct Derived : Base { long double d; Derived(int &q) : Base(q) {} };\n\
+                struct One : V { int b; }; struct Two : V { int c; }; struct Both : One, Two { int d; };\n\
+                struct T { V *v; std::variant<int *, long double, char> any; Derived *derived;\n\
+                int i; // arrowsmith: wire 3\nint j; // arrowsmith: range 5..2\n\
+                int k; // arrowsmith: one; two\nunsigned l : 3; // arrowsmith: range 5..2\n\
+                void (*call)(); };\n\
+                int f(T *t, Derived *d) { return sizeof *t + sizeof *d; } Shared s; Both b; One o; Two w;\n";
+    let notes = "[class.T]\ntransient = [\"y\", \"z\"]\n[class.Gone]\nskip = true\n\
+                 [class.One]\ntype = 1\n[class.Two]\ntype = 1\n[class.T.member.ii]\nwire = 1\n";
+    let annotations = Annotations::from_toml(notes).unwrap();
+    let object = folder.compile(text, &[]);
+    let options = Options { annotations, ..options("T") };
+    let error = from_object(&object, &options).unwrap_err().to_string();
+    let expected = [
+        "Shared: has the virtual base V",
+        "Shared::x: points to an unknown type",
+        "Derived::r: is a reference",
+        "Derived::d: is a long double",
+        "T::v: may point to a Both, which has several bases V",
+        "T::any: points to int",
+        "T::any: is a long double",
+        "T::i: 4 bytes cannot be sent as 3",
+        "T::j: has a range without values",
+        "T::k: annotation `one` is not known",
+        "T::k: annotation `two` is not known",
+        "T::l: has a range without values",
+        "T::call: points to a function",
+        "T::y: is annotated as transient, but is not a member",
+        "T::z: is annotated as transient, but is not a member",
+        "T::ii: is annotated, but is not a member",
+        "Gone: is annotated, but is no class that the debug information defines",
+        "Two: has type id 1, and so has One",
+    ];
+    for line in expected {
+        assert!(error.contains(&format!("\n  {line}")), "{line}: {error}");
+    }
+    assert!(error.starts_with(&format!("{} members and classes", expected.len())), "{error}");
+}
+
+/// `[class.Box.member.a]` is for every class of the template `Box`.
+#[test]
+fn members_of_templates_are_annotated_once() {
+    let folder = Folder::new("template-notes");
+    let text = "template <typename A> struct Box { A a; int b; };\n\
+                struct T { Box<short> s; Box<int> i; }; T t;\n";
+    let annotations = Annotations::from_toml("[class.Box.member.b]\nwire = 1\n").unwrap();
+    let options = Options { annotations, ..options("T") };
+    let made = from_object(&folder.compile(text, &[]), &options).unwrap().layout;
+    let widths: Vec<u32> = made.classes[0].members.iter().map(Member::wire_bytes).collect();
+    assert_eq!(widths, [2, 1, 4, 1]);
 }
 
 #[test]

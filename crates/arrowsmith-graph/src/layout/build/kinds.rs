@@ -140,7 +140,11 @@ impl Builder<'_> {
             matches!(tag, dw::DW_TAG_class_type | dw::DW_TAG_structure_type)
         });
         let Some(class) = class else {
-            let what = pointee.map_or("an unknown type".to_owned(), |p| qualified(self.debug, p));
+            let what = |p: usize| match self.debug.entries[p].tag {
+                dw::DW_TAG_subroutine_type => "a function".to_owned(),
+                _ => qualified(self.debug, p),
+            };
+            let what = pointee.map_or("an unknown type".to_owned(), what);
             let message = format!("points to {what}; only pointers to objects can be sent");
             return Err(place.error("", message));
         };
@@ -263,6 +267,7 @@ impl Builder<'_> {
         let types: Vec<usize> = self.arguments(ty).collect();
         let mut alternatives = Vec::new();
         let (mut end, mut align) = (0, 1);
+        let mut refused = None;
         if class.starts_with("std::optional<") {
             alternatives.push(Alternative { name: OPTIONAL_NONE.into(), members: Vec::new() });
         }
@@ -270,10 +275,21 @@ impl Builder<'_> {
             let Some(ty) = strip(self.debug, ty) else {
                 return Err(place.error("", format!("is a {class} of an unknown type")));
             };
-            let (members, size) = self.by_value(ty, place)?;
+            let (members, size) = match self.by_value(ty, place) {
+                Ok(of) => of,
+                Err(error) => {
+                    if let Some(before) = refused.replace(error) {
+                        self.refuse::<()>(before)?;
+                    }
+                    continue;
+                }
+            };
             end = end.max(size);
             align = align.max(alignment(self.natural_align(ty, place.depth), size));
             alternatives.push(Alternative { name: qualified(self.debug, ty), members });
+        }
+        if let Some(error) = refused {
+            return Err(error);
         }
         end = end.next_multiple_of(align);
         if alternatives.len() > 255 || end >= u64::from(bytes) {
@@ -362,6 +378,9 @@ impl Builder<'_> {
         let Kind::Integer(integer) = self.scalar(ty, &inner)? else {
             return Err(inner.error("", "is a bit-field of no integer"));
         };
+        if note.range.is_some_and(|[low, high]| low > high) {
+            return Err(inner.error("", "has a range without values"));
+        }
         let begin = match (entry.data_bit_offset, entry.bit_offset_msb) {
             (Some(bits), _) => Some(bits),
             (None, Some(msb)) => {

@@ -20,6 +20,11 @@ impl<'a> Builder<'a> {
         parts: &mut Parts,
     ) -> Result<()> {
         let outcome = self.member(class, entry, place, parts);
+        self.go_on(outcome, place)
+    }
+
+    /// Keeps a refusal and goes on.
+    pub(super) fn go_on(&mut self, outcome: Result<()>, place: &Place) -> Result<()> {
         // Beyond these limits the walk itself ends.
         if place.depth > NESTING_MAX || self.steps > STEPS_MAX {
             return outcome;

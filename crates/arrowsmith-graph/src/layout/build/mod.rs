@@ -14,7 +14,7 @@ use gimli::constants as dw;
 
 use self::kinds::alignment;
 use super::annotate::{Annotations, ClassNote, Sources};
-use super::classes::{Classes, is_vptr};
+use super::classes::{BaseOf, Classes, is_vptr};
 use super::dwarf::{self, Debug};
 use super::{Base, Class, FORMAT, Layout, LayoutError, Member, Reference, VtablePointer};
 
@@ -64,18 +64,13 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
         made: BTreeMap::new(),
         open: Vec::new(),
         used: BTreeSet::new(),
+        walked: BTreeSet::new(),
         notes: BTreeSet::new(),
         refusals: Vec::new(),
         aligns: HashMap::new(),
         steps: 0,
     };
     let layout = builder.run(root)?;
-    if let Some(name) = options.annotations.classes.keys().find(|n| !builder.used.contains(*n)) {
-        return Err(LayoutError::new(
-            name.as_str(),
-            "is annotated, but is not a class reachable from the root",
-        ));
-    }
     layout.check()?;
     Ok(Extracted { layout, notes: builder.notes.into_iter().collect() })
 }
@@ -89,8 +84,10 @@ struct Builder<'a> {
     made: BTreeMap<String, (Class, ClassNote)>,
     /// Static classes of pointers still to be visited.
     open: Vec<String>,
-    /// The annotations used.
-    used: BTreeSet<String>,
+    /// The annotations used: of a class, and of its members by their names.
+    used: BTreeSet<(String, Option<String>)>,
+    /// The annotated classes whose members were all visited.
+    walked: BTreeSet<String>,
     notes: BTreeSet<String>,
     /// What cannot be sent: all of it is reported at once.
     refusals: Vec<LayoutError>,
@@ -136,7 +133,15 @@ impl<'a> Builder<'a> {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            for class in self.candidates(&name).or_else(|error| self.refuse(error))? {
+            let candidates = match self.candidates(&name) {
+                Ok(candidates) => candidates,
+                // Its members may be refused, too.
+                Err(error) => {
+                    self.refuse::<()>(error)?;
+                    vec![name]
+                }
+            };
+            for class in candidates {
                 if self.made.contains_key(&class) {
                     continue;
                 }
@@ -148,7 +153,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        self.all_refusals()?;
+        self.unused_annotations()?;
         let order = self.type_ids()?;
         let mut slot = 0;
         let mut classes = Vec::new();
@@ -164,6 +169,7 @@ impl<'a> Builder<'a> {
         }
         let mut reference = Reference { to: root, nullable: false, targets: Vec::new() };
         self.targets("root", &mut reference, &order)?;
+        self.all_refusals()?;
         Ok(Layout { format: FORMAT, target: self.debug.target.clone(), root: reference, classes })
     }
 
@@ -185,8 +191,9 @@ impl<'a> Builder<'a> {
             [only] => Err(only.clone()),
             several => {
                 let lines: String = several.iter().map(|error| format!("\n  {error}")).collect();
-                let message =
-                    format!("{} members and classes cannot be sent:{lines}", several.len());
+                let count = several.len();
+                let first = if count < REFUSALS_MAX { "" } else { "the first " };
+                let message = format!("{first}{count} members and classes cannot be sent:{lines}");
                 Err(LayoutError::new("", message))
             }
         }
@@ -207,8 +214,15 @@ impl<'a> Builder<'a> {
         }
         let mut found = Vec::new();
         for class in self.classes.with_derived(name) {
-            if self.class_note(&class)?.skip || self.classes.is_abstract(&class)? {
-                continue;
+            match self.has_no_objects(&class) {
+                Ok(true) => continue,
+                Ok(false) => {}
+                Err(error) => {
+                    self.refuse::<()>(error)?;
+                    // Its members may be refused, too.
+                    found.push(class);
+                    continue;
+                }
             }
             if self.classes.has_vtable(&class) {
                 found.push(class);
@@ -221,6 +235,10 @@ impl<'a> Builder<'a> {
         Ok(found)
     }
 
+    fn has_no_objects(&mut self, class: &str) -> Result<bool> {
+        Ok(self.class_note(class)?.skip || self.classes.is_abstract(class)?)
+    }
+
     fn class(&mut self, name: &str) -> Result<(Class, ClassNote)> {
         let note = self.class_note(name)?;
         let entry = self.classes.entry(name)?;
@@ -230,16 +248,20 @@ impl<'a> Builder<'a> {
         let place = Place { class: name.to_owned(), prefix: String::new(), offset: 0, depth: 0 };
         let mut parts = Parts { align: 1, ..Parts::default() };
         self.complete_object(name, &place, &mut parts)?;
-        if let Some((path, _)) = parts.transient.iter().find(|(_, met)| !**met) {
-            return Err(place.error(path, "is annotated as transient, but is not a member"));
+        for (path, _) in parts.transient.iter().filter(|(_, met)| !**met) {
+            let message = "is annotated as transient, but is not a member";
+            self.refuse::<()>(place.error(path, message))?;
         }
         let mut vptrs = Vec::new();
         for (offset, group, within) in std::mem::take(&mut parts.vptrs) {
-            vptrs.push(self.vtable_pointer(name, offset, &group, within)?);
+            match self.vtable_pointer(name, offset, &group, within) {
+                Ok(vptr) => vptrs.push(vptr),
+                Err(error) => self.refuse(error)?,
+            }
         }
         vptrs.sort_by_key(|vptr| vptr.offset);
         let mut bases = Vec::new();
-        for base in self.classes.subobjects(name)?.into_iter().skip(1) {
+        for base in self.subobjects(name)?.into_iter().skip(1) {
             bases.push(Base { name: base.name, offset: narrow(name, base.offset)? });
         }
         let align = narrow(name, alignment(parts.align, u64::from(size)))?;
@@ -250,7 +272,7 @@ impl<'a> Builder<'a> {
     /// Collects an object that is not a base: its vtable pointers are those of its own vtable
     /// group.
     fn complete_object(&mut self, name: &str, place: &Place, parts: &mut Parts) -> Result<()> {
-        for part in self.classes.subobjects(name)? {
+        for part in self.subobjects(name)? {
             let entry = self.classes.entry(&part.name)?;
             for vptr in self.classes.children(entry).filter(|child| is_vptr(child)) {
                 let within = part.offset + vptr.member_offset.unwrap_or(0);
@@ -259,6 +281,11 @@ impl<'a> Builder<'a> {
             }
         }
         self.walk(name, place, parts)
+    }
+
+    /// A class and its bases; none if they are refused.
+    fn subobjects(&mut self, name: &str) -> Result<Vec<BaseOf>> {
+        self.classes.subobjects(name).or_else(|error| self.refuse(error))
     }
 
     fn vtable_pointer(
@@ -319,13 +346,14 @@ impl<'a> Builder<'a> {
             parts.align = parts.align.max(u64::from(self.debug.target.pointer_bytes));
             return Ok(());
         }
-        for base in self.classes.bases(name)? {
+        for base in self.classes.bases(name).or_else(|error| self.refuse(error))? {
             let inner = Place {
                 offset: place.offset.saturating_add(base.offset),
                 depth: place.depth + 1,
                 ..place.clone()
             };
-            self.walk(&base.name, &inner, parts)?;
+            let outcome = self.walk(&base.name, &inner, parts);
+            self.go_on(outcome, place)?;
         }
         for child in self.classes.children(entry) {
             let member = child.tag == dw::DW_TAG_member;
@@ -334,6 +362,7 @@ impl<'a> Builder<'a> {
             }
             self.member_or_refusal(name, child, place, parts)?;
         }
+        self.walked.insert(name.to_owned());
         Ok(())
     }
 }
