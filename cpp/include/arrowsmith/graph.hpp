@@ -206,17 +206,29 @@ public:
 
     // Makes the objects of a message. `root` is the address that the root pointer points to.
     Status read(const void *message, std::size_t bytes, const Region &region, const Options &options, std::uint64_t &root) {
-        begin_ = static_cast<const std::uint8_t *>(message);
-        size_ = bytes;
-        at_ = 0;
+        start(message, bytes);
         memory_ = static_cast<std::uint8_t *>(region.memory);
         capacity_ = region.capacity;
         address_ = region.address;
-        status_ = Status{};
         if (!region_is_sound(layout_, region)) return {Code::bad_region, 0};
         if ((options.header && !header()) || !types(options) || !objects()) return status_;
         if (at_ != size_) return {Code::trailing_bytes, at_};
         root = address_ + static_cast<std::uint64_t>(layout_.root.adjust_of[type_of(0)]);
+        return status_;
+    }
+
+    // The bytes of a region that the objects of a message need. Only lengths and types are looked
+    // at: a message that `read` accepts has them, but not the other way round.
+    Status region_bytes(const void *message, std::size_t bytes, const Options &options, std::uint64_t &needed) {
+        start(message, bytes);
+        capacity_ = ~std::uint64_t{0};
+        if ((options.header && !header()) || !types(options)) return status_;
+        for (std::size_t i = 0; i < count_; ++i) {
+            const Class &of = layout_.classes[type_of(i)];
+            if (!pass(of.members, of.member_count)) return status_;
+        }
+        if (at_ != size_) return {Code::trailing_bytes, at_};
+        needed = tail_;
         return status_;
     }
 
@@ -253,6 +265,13 @@ public:
     }
 
 private:
+    void start(const void *message, std::size_t bytes) {
+        begin_ = static_cast<const std::uint8_t *>(message);
+        size_ = bytes;
+        at_ = 0;
+        status_ = Status{};
+    }
+
     bool fail(Code code, std::size_t position) {
         status_ = {code, position};
         return false;
@@ -322,6 +341,56 @@ private:
                 }
                 if (!good) return false;
             }
+        }
+        return true;
+    }
+
+    // Passes members without making them, and allocates as if they were made.
+    bool pass(const Member *list, std::uint32_t count) {
+        for (std::uint32_t m = 0; m < count; ++m) {
+            const Member &member = list[m];
+            const std::size_t bytes = std::size_t{member.wire_bytes} * member.count;
+            if (left() < bytes) return fail(Code::truncated, at_);
+            if (is_variable(member)) {
+                if (!pass_variable(member)) return false;
+            } else {
+                at_ += bytes;
+            }
+        }
+        return true;
+    }
+
+    static bool is_variable(const Member &member) { return member.kind >= Kind::string; }
+
+    bool pass_variable(const Member &member) {
+        std::size_t place = 0;
+        if (member.kind == Kind::choice) {
+            const std::uint8_t which = begin_[at_];
+            if (which >= member.high) return fail(Code::value_out_of_range, at_);
+            ++at_;
+            return pass(member.element[which].members, member.element[which].member_count);
+        }
+        const std::uint64_t length = detail::load<std::uint32_t>(begin_ + at_);
+        if (member.kind != Kind::vector) {
+            if (length > left() - 4) return fail(Code::length_out_of_range, at_);
+            const std::uint64_t inside = member.kind == Kind::string ? 15 : 0;
+            const std::uint64_t end = member.kind == Kind::string ? 1 : 0;
+            if (length > inside && !take(length + end, 1, place)) return false;
+            at_ += 4 + static_cast<std::size_t>(length);
+            return true;
+        }
+        const Element &element = *member.element;
+        if (length * element.wire_bytes_min > left() - 4) return fail(Code::length_out_of_range, at_);
+        if (length > 0 && !take(length * element.size, element.align, place)) return false;
+        at_ += 4;
+        bool variable = false;
+        for (std::uint32_t m = 0; m < element.member_count; ++m) variable = variable || is_variable(element.members[m]);
+        if (!variable) {
+            at_ += static_cast<std::size_t>(length * element.wire_bytes_min);
+            return true;
+        }
+        for (std::uint64_t i = 0; i < length; ++i) {
+            if (!pass(element.members, element.member_count)) return false;
         }
         return true;
     }

@@ -91,6 +91,12 @@ const ::arrowsmith::graph::Layout &layout();
                                            const ::arrowsmith::graph::Region &region, Root *&root,
                                            const ::arrowsmith::graph::Options &options = {{}});
 
+// The bytes of a region that a message needs, for who makes the region for it. Only the message's
+// types and lengths are checked, so `read` may still refuse it. One that `write` did not make may
+// need many times its own length: compare with a limit before memory is taken.
+::arrowsmith::graph::Status region_bytes(const void *message, std::size_t bytes, std::uint64_t &needed,
+                                         const ::arrowsmith::graph::Options &options = {{}});
+
 // Writes the objects reachable from `root`, shared objects once.
 ::arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
                                   const ::arrowsmith::graph::Options &options = {{}});
@@ -232,6 +238,11 @@ namespace {{
     const auto status = state().reader.read(message, bytes, region, options, address);
     if (status.ok()) root = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
     return status;
+}}
+
+::arrowsmith::graph::Status region_bytes(const void *message, std::size_t bytes, std::uint64_t &needed,
+                                         const ::arrowsmith::graph::Options &options) {{
+    return state().reader.region_bytes(message, bytes, options, needed);
 }}
 
 ::arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,

@@ -18,6 +18,7 @@ static void check(bool good, const char *what) {
 }
 
 static void same(const Types &a, const Types &b) {
+    check(a.flags == b.flags, "a value that is no enumerator");
     check(a.count == b.count && a.name == b.name && a.nested == b.nested, "optionals");
     check(a.at.has_value() == b.at.has_value() && (!a.at || a.at->y == b.at->y), "an optional of a class");
     check(a.leaf.has_value() == b.leaf.has_value() && (!a.leaf || (*a.leaf == nullptr) == (*b.leaf == nullptr)), "an optional pointer");
@@ -43,6 +44,7 @@ static Types make(int kind) {
     made.tuple = {'t', "a string that is too long to be inside", 2.5F};
     if (kind == 0) return made;
     made.count = 7;
+    made.flags = static_cast<Flags>(200 + kind);
     made.name = "an optional string that is not short";
     made.at = Point{5, 6};
     made.nested = std::optional<bool>(kind == 1 ? std::nullopt : std::optional<bool>(true));
@@ -75,6 +77,12 @@ int main(int, char **argv) {
         Types *root = nullptr;
         check(wire_types::read(message.data(), message.size(), {memory, capacity}, root).ok(), "it is read");
         same(made, *root);
+        std::uint64_t needed = 0;
+        check(wire_types::region_bytes(message.data(), message.size(), needed).ok(), "it is measured");
+        const auto size = static_cast<std::size_t>(needed);
+        const auto less = wire_types::read(message.data(), message.size(), {memory, size - 1}, root);
+        check(less.code == arrowsmith::graph::Code::region_too_small, "it needs no less");
+        check(wire_types::read(message.data(), message.size(), {memory, size}, root).ok(), "it fits what it needs");
         check(wire_types::write(root, again).ok() && again == message, "what was read is written as it was");
         good.push_back(message);
     }
@@ -98,8 +106,14 @@ int main(int, char **argv) {
         const auto fast = wire_types::read(exact.get(), message.size(), {memory, capacity}, root);
         const auto tables = wire_types::read_by_tables(exact.get(), message.size(), {other, capacity}, by_tables);
         check(fast.code == tables.code && fast.position == tables.position, "both readers answer alike");
+        std::uint64_t needed = 0;
+        const bool measured = wire_types::region_bytes(exact.get(), message.size(), needed).ok();
+        if (fast.code == arrowsmith::graph::Code::region_too_small) check(!measured || needed > capacity, "too large is measured");
         if (fast.ok()) {
             ++accepted;
+            check(measured && needed <= capacity, "what is accepted is measured");
+            const auto same_size = wire_types::read_by_tables(exact.get(), message.size(), {other, static_cast<std::size_t>(needed)}, by_tables);
+            check(same_size.ok(), "what is accepted fits what it needs");
             Bytes again, by_other;
             check(wire_types::write(root, again).ok() && wire_types::write(by_tables, by_other).ok(), "what is accepted can be written");
             check(again == by_other, "both readers make the same");

@@ -32,7 +32,11 @@ struct Big : Leaf {
     std::vector<std::optional<std::int16_t>> gaps;
 };
 
+// Any value of the type that is written.
+enum Flags : std::uint8_t { first = 1, second = 2 };
+
 struct Types {
+    Flags flags;
     std::optional<int> count;
     std::optional<std::string> name;
     std::optional<Point> at;
