@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checks of a configuration; errors name the setting.
 
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 
 use arrowsmith_core::{Error, Result};
 
 use super::{Config, LayoutConfig, OrderConfig, StreamConfig};
+use crate::compiled::Compiled;
 use crate::publish::sinks::SinkConfig;
 use crate::width::Width;
 
@@ -48,6 +50,9 @@ impl Config {
                      service.memory ({most} bytes)"
                 ));
             }
+            if let Err(error) = Compiled::new(stream, &self.limits) {
+                return wrong(format!("stream.{name}: {}", error.to_string().trim()));
+            }
         }
         let mut rejects: Vec<PathBuf> =
             self.streams.iter().flat_map(|(n, s)| s.reject_files(n)).collect();
@@ -55,12 +60,27 @@ impl Config {
         if let Some(pair) = rejects.windows(2).find(|pair| pair[0] == pair[1]) {
             return wrong(format!("{}: two streams have these rejects", pair[0].display()));
         }
-        let mut listeners: Vec<&String> = self.streams.values().flat_map(|s| &s.tcp).collect();
-        listeners.extend([&self.service.http, &self.service.admin]);
-        listeners.retain(|address| !address.is_empty() && !address.ends_with(":0"));
-        listeners.sort();
-        if let Some(pair) = listeners.windows(2).find(|pair| pair[0] == pair[1]) {
-            return wrong(format!("{}: two listeners have this address", pair[0]));
+        self.check_listeners()
+    }
+
+    fn check_listeners(&self) -> Result<()> {
+        let wrong = |address: &str, what| Err(Error::Config(format!("{address}: {what}")));
+        let streams = self.streams.values().flat_map(StreamConfig::listeners);
+        let own = [&self.service.http, &self.service.admin].into_iter().cloned();
+        let mut listeners: Vec<String> = streams.chain(own).collect();
+        listeners.retain(|address| !address.is_empty());
+        let mut known: Vec<(&str, u16)> = Vec::new();
+        for address in &listeners {
+            let Some((host, port)) = host_and_port(address) else {
+                return wrong(address, "is no HOST:PORT to listen at");
+            };
+            let same = |one: &str, other: &str| one == other || is_any(one) || is_any(other);
+            if known.iter().any(|(other, taken)| port == *taken && same(host, other)) {
+                return wrong(address, "two listeners have this address");
+            }
+            if port != 0 {
+                known.push((host, port));
+            }
         }
         Ok(())
     }
@@ -69,6 +89,22 @@ impl Config {
 /// Whether a text is usable as a token: an empty one would admit every client.
 fn is_token(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
+}
+
+/// The parts of an address to listen at. IPv6 is in brackets.
+fn host_and_port(address: &str) -> Option<(&str, u16)> {
+    let (host, port) = address.rsplit_once(':')?;
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match bare {
+        Some(ip) => ip.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && !host.contains(|c: char| c == ':' || c.is_whitespace()),
+    };
+    Some((bare.unwrap_or(host), port.parse().ok()?)).filter(|_| is_host)
+}
+
+/// Whether a listener at this host takes the connections to every address of the machine.
+fn is_any(host: &str) -> bool {
+    host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
 /// Minimum of `service.memory`, in bytes.
@@ -81,6 +117,11 @@ impl StreamConfig {
             |(number, sink): (usize, &SinkConfig)| format!("{name}.{}", sink.name(number));
         let names = self.sinks.iter().enumerate().map(of_sink);
         names.chain([name.to_owned()]).map(|name| self.rejects.join(name)).collect()
+    }
+
+    /// Addresses at which connections are taken.
+    fn listeners(&self) -> impl Iterator<Item = String> {
+        self.tcp.iter().cloned().chain(self.sinks.iter().filter_map(SinkConfig::listener))
     }
 
     fn check(&self, name: &str) -> Result<()> {
@@ -117,6 +158,18 @@ impl StreamConfig {
         if let Some(number) = self.tokens.iter().position(|token| !is_token(token)) {
             let why = "is empty, or has space around it or line ends in it";
             return wrong("tokens", format!("number {number} {why}"));
+        }
+        for pattern in &self.follow {
+            let folder =
+                if pattern.ends_with('/') { Some("names a folder, not files") } else { None };
+            let faulty = glob::Pattern::new(pattern).err().map(|error| error.msg);
+            if let Some(why) = faulty.or(folder) {
+                return wrong("follow", format!("{pattern:?}: {why}"));
+            }
+        }
+        let folders = [Some(&self.rejects), self.spool.as_ref().map(|spool| &spool.path)];
+        if folders.into_iter().flatten().any(|path| path.as_os_str().is_empty()) {
+            return wrong("rejects, spool.path", "a folder needs a name".to_owned());
         }
         let mut places = Vec::new();
         for sink in &self.sinks {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::options::{JSON, Value};
 use arrowsmith::{JsonReadOptions, Plan};
-use arrowsmith_core::{DuplicateKeys, Result, UnknownKeys};
+use arrowsmith_core::Result;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -46,10 +46,6 @@ pub struct StreamConfig {
     pub bad_requests: BadRequests,
     /// How a value that does not match the schema is handled.
     pub on_error: OnErrorConfig,
-    /// The same as `unknown_keys = "error"`.
-    pub unknown_keys_are_errors: bool,
-    /// The same as `duplicate_keys = "error"`.
-    pub duplicate_keys_are_errors: bool,
     /// How the order of records is conveyed.
     pub order: OrderConfig,
     /// Maximum number of rows of a message; 0 for no limit.
@@ -85,8 +81,6 @@ impl Default for StreamConfig {
             acknowledge: false,
             bad_requests: BadRequests::Refuse,
             on_error: OnErrorConfig::Reject,
-            unknown_keys_are_errors: false,
-            duplicate_keys_are_errors: false,
             order: OrderConfig::Metadata,
             message_rows: 0,
             message_bytes: Size(usize::MAX),
@@ -111,13 +105,18 @@ impl<'de> Deserialize<'de> for StreamConfig {
             }
         }
         // The derived function, not this one.
-        let mut config = Self::deserialize(table).map_err(D::Error::custom)?;
-        if config.unknown_keys_are_errors {
-            read.unknown_keys = UnknownKeys::Error;
-        }
-        if config.duplicate_keys_are_errors {
-            read.duplicate_keys = DuplicateKeys::Error;
-        }
+        let mut config = Self::deserialize(table).map_err(|error| {
+            let error = error.to_string();
+            let options = JSON.iter().filter(|option| option.receives).map(|option| option.name);
+            D::Error::custom(match error.contains("unknown field") {
+                true => format!(
+                    "{}; or an option of reading: {}",
+                    error.trim(),
+                    options.collect::<Vec<_>>().join(", ")
+                ),
+                false => error,
+            })
+        })?;
         config.read = read;
         Ok(config)
     }

@@ -2,7 +2,6 @@
 //! Tests of the configuration: layers, units, and what is refused.
 
 use arrowsmith::options::{JSON, Value as Given};
-use arrowsmith_core::UnknownKeys;
 
 use super::*;
 
@@ -92,6 +91,22 @@ fn what_makes_no_sense_is_named() {
         ("[stream.a]\nschema='trip'\n[limits]\nidle_seconds=0", "above 0"),
         ("[stream.a]\nschema='trip'\n[limits]\nbody_bytes='1GiB'", "half of service.memory"),
         ("[stream.a]\nschema='trip'\ntcp=['h:1','h:1']", "two listeners"),
+        ("[stream.a]\nschema='trip'\ntcp=['127.0.0.1:1','0.0.0.0:1']", "two listeners"),
+        ("[stream.a]\nschema='trip'\ntcp=['[::1]:8080','[::]:8080']", "two listeners"),
+        ("[stream.a]\nschema='trip'\ntcp=['8080']", "8080: is no HOST:PORT"),
+        ("[stream.a]\nschema='trip'\ntcp=['::1:80000']", "::1:80000: is no HOST:PORT"),
+        ("[stream.a]\nschema='trip'\nengine='quantum'", "quantum"),
+        ("[stream.a]\nschema='trip'\nfields_max=0", "stream.a"),
+        ("[stream.a]\nschema='_sequence: int8'\norder='column'", "stream.a: order: the schema"),
+        ("[stream.a]\nschema='trip'\nfollow=['logs/[a']", "logs/[a"),
+        ("[stream.a]\nschema='trip'\nfollow=['logs/']", "names a folder"),
+        ("[stream.a]\nschema='trip'\nrejects=''", "rejects"),
+        ("[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath=''", "path"),
+        (
+            "[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath='o'\n\
+             [[stream.a.sink]]\ntype='directory'\npath='./o/'",
+            "two go to directory",
+        ),
     ];
     for (text, expected) in cases {
         let message = load(text, &[], &[]).unwrap_err().to_string();
@@ -137,12 +152,11 @@ fn options_of_reading_are_settings() {
         }
     }
     assert!(settings > 10);
-    let config = load(&format!("{SMALL}unknown_keys_are_errors = true\n"), &[], &[]).unwrap();
-    assert_eq!(config.streams["events"].read.unknown_keys, UnknownKeys::Error);
     for (wrong, expected) in [
         ("unknown_keys = 'drop'", "unknown_keys: expected \"skip\", \"error\", found \"drop\""),
         ("trust = 1", "trust: expected true or false, found 1"),
         ("threads = 1", "unknown field `threads`"),
+        ("dialekt = 'spark'", "an option of reading: "),
         ("types = 'a.b.c: int8'", "stream.events.schema"),
     ] {
         let error = load(&format!("[stream.events]\nschema = 'a: int64'\n{wrong}\n"), &[], &[]);

@@ -99,7 +99,11 @@ impl SinkConfig {
     /// Where it writes; no two of a stream have the same.
     pub(crate) fn place(&self) -> String {
         match self {
-            Self::Directory(options) => format!("directory {}", options.path.display()),
+            Self::Directory(options) => {
+                let path = std::path::absolute(&options.path);
+                let path = path.as_ref().unwrap_or(&options.path).components();
+                format!("directory {}", path.as_path().display())
+            }
             Self::Stdout(_) => "stdout".to_owned(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => format!("topic {}", options.topic),
@@ -109,6 +113,15 @@ impl SinkConfig {
             Self::Flight(options) => format!("flight {}", options.listen),
             #[cfg(not(feature = "flight"))]
             Self::Flight(_) => "flight".to_owned(),
+        }
+    }
+
+    /// The address at which it takes connections.
+    pub(crate) fn listener(&self) -> Option<String> {
+        match self {
+            #[cfg(feature = "flight")]
+            Self::Flight(options) => Some(options.listen.to_string()),
+            _ => None,
         }
     }
 
@@ -136,6 +149,9 @@ impl SinkConfig {
                     return Err(format!(
                         "{path}: a directory is a folder of this machine; no sink writes to a URL"
                     ));
+                }
+                if path.is_empty() {
+                    return Err("path: a folder needs a name".to_owned());
                 }
                 options.check()
             }
