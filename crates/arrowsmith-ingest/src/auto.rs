@@ -5,7 +5,8 @@
 //! accepted what the schema has to grow for, is inferred from and decoded again with the next
 //! version; what was decoded before stays as it is, so that sinks get a message with another
 //! schema. Nothing waits for it, and no value is lost. Memory is granted before the schema has
-//! grown, for up to twice the width; text that would need more is not decoded. Design:
+//! grown; text that needs more then gets it from memory that is kept for that, or is not decoded
+//! where too little of it is free. Design:
 //! `docs/design/0018`.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,10 +14,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrowsmith_core::{Chunk, Framing, Reject, Result};
 use arrowsmith_json::infer::{InferOptions, Inferrer};
 use arrowsmith_pipeline::{may_widen, widens};
+use prometheus::IntGauge;
 
 use crate::compiled::Compiled;
-use crate::config::{LimitsConfig, StreamConfig};
+use crate::config::{Config, LimitsConfig, StreamConfig};
 use crate::job::Job;
+use crate::memory::{Grant, Memory};
 use crate::parse::Decoded;
 use crate::stream::Stream;
 
@@ -24,12 +27,16 @@ use crate::stream::Stream;
 pub(crate) struct Auto {
     inferrer: Mutex<Inferrer>,
     limits: LimitsConfig,
+    /// Memory for what is wider than was expected when it was received.
+    late: Arc<Memory>,
 }
 
 impl Auto {
-    pub(crate) fn new(config: &StreamConfig, limits: &LimitsConfig) -> Self {
-        let inferrer = Mutex::new(Inferrer::new(options(config, limits)));
-        Self { inferrer, limits: limits.clone() }
+    pub(crate) fn new(stream: &StreamConfig, config: &Config, used: IntGauge) -> Self {
+        let inferrer = Mutex::new(Inferrer::new(options(stream, &config.limits)));
+        let growing = config.streams.values().filter(|stream| stream.is_auto()).count();
+        let late = Memory::new(config.service.memory.0 / 2 / growing.max(1), used);
+        Self { inferrer, limits: config.limits.clone(), late }
     }
 }
 
@@ -54,11 +61,21 @@ pub(crate) fn version(stream: &Stream, jobs: &[Job]) -> Option<Arc<Compiled>> {
     Some(if theirs.grows && current.grows { current } else { Arc::clone(theirs) })
 }
 
-/// Whether a job's grants of memory cover what it becomes with this version.
-pub(crate) fn fits(compiled: &Compiled, job: &Job) -> bool {
-    let granted = job.arrow.as_ref().map_or(0, |grant| grant.bytes_max());
-    Arc::ptr_eq(&job.compiled.plan, &compiled.plan)
-        || compiled.least.beyond(job.buffer.text(), job.lines + 1) <= granted as u64
+/// Whether a job's grants of memory cover what it becomes with this version. What is missing is
+/// granted if it is free: a parser must not wait, as what would give it back may be behind it.
+pub(crate) fn fits(stream: &Stream, compiled: &Compiled, job: &mut Job) -> bool {
+    if Arc::ptr_eq(&job.compiled.plan, &compiled.plan) {
+        return true;
+    }
+    let granted = |grant: &Option<Grant>| grant.as_ref().map_or(0, Grant::bytes_max) as u64;
+    let needed = compiled.width.beyond(job.buffer.text(), job.lines + 1);
+    let missing = needed.saturating_sub(granted(&job.arrow));
+    if missing > granted(&job.late) {
+        job.late = None;
+        job.late =
+            usize::try_from(missing).ok().and_then(|bytes| stream.auto.late.try_grant(bytes));
+    }
+    missing <= granted(&job.late)
 }
 
 /// A wider version than the one that jobs were decoded with, if they need one.

@@ -25,10 +25,8 @@ pub(crate) struct Compiled {
     pub(crate) options: DecodeOptions,
     /// Schema of the messages: that of the plan, and the columns with the order of records.
     pub(crate) schema: SchemaRef,
-    /// Arrow data that is granted for its records.
+    /// Arrow data that its records may need, and are granted.
     pub(crate) width: Width,
-    /// Arrow data that they may need.
-    pub(crate) least: Width,
     /// Whether it is inferred and grows, see `auto`.
     pub(crate) grows: bool,
     /// What the decoder accepts although the schema has to grow for it.
@@ -78,9 +76,8 @@ impl Compiled {
             return Err(Error::Config(message.to_owned()));
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let least = Width::of(&schema);
-        let width = if grows { least.growing() } else { least };
-        Ok(Self { number, plan, engine, options, schema, width, least, grows, watch })
+        let width = Width::of(&schema);
+        Ok(Self { number, plan, engine, options, schema, width, grows, watch })
     }
 }
 

@@ -199,6 +199,13 @@ impl Memory {
         Some(self.granted(permit))
     }
 
+    /// The right to hold `bytes`, if as much is free.
+    pub(crate) fn try_grant(&self, bytes: usize) -> Option<Grant> {
+        let units = u32::try_from(bytes.div_ceil(UNIT_BYTES).max(1)).ok()?;
+        let permit = Arc::clone(&self.grants).try_acquire_many_owned(units).ok()?;
+        Some(self.granted(permit))
+    }
+
     /// All that there is, in bytes.
     pub(crate) fn bytes_max(&self) -> usize {
         (self.units as usize).saturating_mul(UNIT_BYTES)

@@ -62,7 +62,7 @@ impl Stream {
         let (order, results) = mpsc::channel(ORDER_MAX);
         let this = Self {
             name: name.into(),
-            auto: Auto::new(&stream, &config.limits),
+            auto: Auto::new(&stream, config, metrics.arrow_memory_bytes.clone()),
             config: stream,
             metrics,
             needs: RwLock::new(Needs::default()),

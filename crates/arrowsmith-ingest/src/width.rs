@@ -18,12 +18,6 @@ const CHEAP: u64 = 4;
 /// What a hash table takes for a value of a dictionary, beside its text, in bits.
 const DICTIONARY_VALUE_BITS: u64 = 256;
 
-/// What a schema that grows may have more in a row, before memory is granted for it: 8 numbers.
-const GROWTH_BITS: u64 = 8 * ITEM_BITS;
-
-/// A number and its validity.
-const ITEM_BITS: u64 = 65;
-
 /// The widths of a schema, in bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Width {
@@ -54,16 +48,6 @@ impl Width {
             this.row = this.row.saturating_add(bits);
         }
         this
-    }
-
-    /// With room for a schema that grows: up to twice the widths and a few columns.
-    pub(crate) fn growing(self) -> Self {
-        let twice = |bits: u64, at_least: u64| bits.saturating_mul(2).saturating_add(at_least);
-        Self {
-            row: twice(self.row, GROWTH_BITS),
-            item: twice(self.item, ITEM_BITS),
-            object: twice(self.object, GROWTH_BITS),
-        }
     }
 
     /// Bytes of a row.

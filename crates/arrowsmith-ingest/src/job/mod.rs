@@ -50,6 +50,8 @@ pub(crate) struct Job {
     pub(crate) passed_bytes: u64,
     /// For Arrow data beyond the size of the text.
     pub(crate) arrow: Option<Grant>,
+    /// For more of it, where the schema has grown since.
+    pub(crate) late: Option<Grant>,
     /// Whether one bad record makes all of it refused.
     pub(crate) whole: bool,
     pub(crate) ticket: Ticket,
@@ -75,6 +77,7 @@ impl Job {
             overlong: None,
             passed_bytes: 0,
             arrow: None,
+            late: None,
             whole: false,
             ticket: Ticket::None,
         }
@@ -167,7 +170,7 @@ pub(crate) struct Pending {
     pub(crate) bytes: u64,
     pub(crate) answer: Answer,
     /// Give the memory back when dropped: for the text, and for what it became.
-    pub(crate) grants: (Grant, Option<Grant>),
+    pub(crate) grants: (Grant, [Option<Grant>; 2]),
 }
 
 impl Pending {
@@ -248,7 +251,8 @@ mod tests {
             let grant = runtime.block_on(memory.grant(1)).unwrap();
             let answer = Answer::new(3, 0, false, 0);
             let ticket = Ticket::Request(reply);
-            let pending = Pending { ticket, records: 3, bytes: 9, answer, grants: (grant, None) };
+            let pending =
+                Pending { ticket, records: 3, bytes: 9, answer, grants: (grant, [None, None]) };
             let settle = Settle::new(2, vec![pending]);
             if refused {
                 settle.refuse();

@@ -58,6 +58,8 @@ pub struct StreamMetrics {
     pub cut_lines: IntCounter,
     /// Schemas inferred, with `schema = "auto"`.
     pub schema_versions: IntCounter,
+    /// That of all streams.
+    pub arrow_memory_bytes: IntGauge,
     /// Open connections.
     pub connections: IntGauge,
     /// Buffers that wait for a parser or are with one.
@@ -238,6 +240,7 @@ impl Metrics {
             messages: counter(7),
             cut_lines: counter(8),
             schema_versions: counter(9),
+            arrow_memory_bytes: self.arrow_memory_bytes.clone(),
             connections: gauge(0),
             parse_queue: gauge(1),
             stages: STAGES.map(|stage| self.stages.with_label_values(&[name, stage])),

@@ -75,11 +75,11 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
     }
 }
 
-pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parsed {
+pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, mut jobs: Vec<Job>) -> Parsed {
     let Some(mut compiled) = auto::version(stream, &jobs) else { return Parsed::default() };
     let started = Instant::now();
     loop {
-        if !jobs.iter().all(|job| auto::fits(&compiled, job)) {
+        if !jobs.iter_mut().all(|job| auto::fits(stream, &compiled, job)) {
             return match &jobs[..] {
                 [_] => unfit(stream, &compiled, jobs, started),
                 _ => one_by_one(decoders, stream, jobs),
@@ -122,8 +122,8 @@ fn one_by_one(decoders: &mut Decoders, stream: &Stream, jobs: Vec<Job>) -> Parse
     all
 }
 
-/// The result of a job that needs more memory than it was granted, since the schema has grown. Who
-/// waits for it sends it again, and is granted more then; else its lines are rejects.
+/// The result of a job that needs more memory than is free, since the schema has grown. Who waits
+/// for it sends it again, and is granted more then; else its lines are rejects.
 fn unfit(stream: &Stream, compiled: &Compiled, jobs: Vec<Job>, started: Instant) -> Parsed {
     tracing::warn!(stream = &*stream.name, "a buffer is not decoded: {UNFIT}");
     match &jobs[..] {
@@ -137,7 +137,7 @@ fn unfit(stream: &Stream, compiled: &Compiled, jobs: Vec<Job>, started: Instant)
 }
 
 /// Why text is not decoded.
-const UNFIT: &str = "the schema more than doubled its width while it waited";
+const UNFIT: &str = "the schema has grown beyond the memory that is free";
 
 /// The rows of several jobs, and the report of each.
 #[derive(Default)]
@@ -357,7 +357,7 @@ impl Parsed {
             self.rejects.extend(rejects);
         }
         let bytes = job.buffer.len as u64 + job.passed_bytes;
-        let grants = (job.buffer.into_grant(), job.arrow);
+        let grants = (job.buffer.into_grant(), [job.arrow, job.late]);
         self.pending.push(Pending { ticket: job.ticket, records, bytes, answer, grants });
     }
 }

@@ -351,6 +351,7 @@ impl Request<'_> {
             overlong,
             passed_bytes,
             arrow,
+            late: None,
             whole: self.whole,
             ticket: Ticket::Request(reply),
         };

@@ -144,6 +144,7 @@ impl Submitter {
             overlong,
             passed_bytes,
             arrow,
+            late: None,
             whole: false,
             ticket,
         };

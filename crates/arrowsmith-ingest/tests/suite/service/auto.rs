@@ -158,7 +158,7 @@ fn what_outgrows_its_memory_is_sent_again() {
     let service = start(folder.path(), &[AUTO, "service.memory=64MiB"]);
     let keys: Vec<String> = (0..200).map(|key| format!("\"k{key}\":{key}")).collect();
     let wide = format!("{{{}}}\n", keys.join(","));
-    let text = ["{}\n".repeat(20_000), wide.clone()].concat().into_bytes();
+    let text = ["{}\n".repeat(25_000), wide.clone()].concat().into_bytes();
     // Granted for rows without columns, of which 200 are found: nothing of it is stored.
     let (status, body) = post(&service, "/v1/s", "", &text);
     assert!(status >= 500, "{status} {body}");
@@ -171,6 +171,29 @@ fn what_outgrows_its_memory_is_sent_again() {
     assert!(service.drain().is_complete());
     let rows: usize = batches(&folder.path().join("out")).iter().map(RecordBatch::num_rows).sum();
     assert_eq!(rows, 2001);
+}
+
+/// Records that are all different make a schema far wider than their text, before anything is
+/// known of it and after; the sender does not wait for an answer.
+#[test]
+fn what_outgrows_what_was_granted_gets_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = start(folder.path(), &[AUTO]);
+    let mut expected = Vec::new();
+    for keys in [100, 200] {
+        let mut text = Vec::new();
+        for n in 0..5_000 {
+            let line = format!("{{\"k{}\":{n}}}", n % keys);
+            expected.push(plain(serde_json::from_str(&line).unwrap()));
+            text.extend_from_slice(line.as_bytes());
+            text.push(b'\n');
+        }
+        tcp(&service).write_all(&text).unwrap();
+        wait_for("all", || published(&service) == expected.len() as u64);
+    }
+    assert!(service.drain().is_complete());
+    assert_eq!(stored(folder.path()), expected);
+    assert!(!folder.path().join("rejects").exists());
 }
 
 #[test]
