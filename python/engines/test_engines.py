@@ -5,7 +5,10 @@ Dask and Ray run on two processes.
 """
 
 import json
+import math
+import random
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,3 +185,79 @@ def test_conditions_of_datafusion_reach_the_reader(
     assert frame.filter(wanted).select("a").to_pydict() == {"a": [0, 1, 2]}
     assert opened[-1]["columns"] == ["a"]
     assert opened[-1]["filter"] == '("a" < 3 and "b" = \'x\')'
+
+
+def test_datafusion_finds_the_rows_that_it_finds_in_memory(tmp_path: Path) -> None:
+    """It gives pyarrow conditions that mean something else there, and tests no rows again."""
+    import datafusion
+
+    chance = random.Random(37)
+    negative = struct.unpack("d", struct.pack("Q", 0xFFF8 << 48))[0]
+    floats = [0.0, -0.0, 1.5, -1.5, math.nan, negative, math.inf, -math.inf, 0.1, None]
+
+    def some(values: list[Any], of: pa.DataType) -> pa.Array:
+        return pa.array([chance.choice(values) for _ in range(300)], of)
+
+    rows = pa.table(
+        {
+            "k": pa.array(range(300), pa.int32()),
+            "i": some([0, 1, 2, -3, None], pa.int64()),
+            "f": some(floats, pa.float64()),
+            "g": some(floats, pa.float32()),
+            "s": some(["", "a", "b", "it's", None], pa.string()),
+            "b": some([True, False, None], pa.bool_()),
+            "t": some([10**15, 10**15 + 1, 10**15 + 10**6, None], pa.timestamp("us")),
+        }
+    )
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    context = datafusion.SessionContext()
+    context.register_record_batches("expected", [rows.to_batches()])
+    scan = arrowsmith.scan_parquet(tmp_path / "rows.parquet")
+    context.register_view("found", scan.to_datafusion(context))
+    literals = {
+        "k": ["5", "100"],
+        "i": ["0", "1", "-3", "1.5"],
+        "f": ["0.0", "-0.0", "1.5", "'NaN'::double", "-'NaN'::double", "0.1"],
+        "g": ["0.0", "1.5", "'NaN'::real", "'inf'::real"],
+        "s": ["''", "'a'", "'it''s'"],
+        "b": ["true", "false"],
+        "t": ["'2001-09-09 01:46:40.000001'"],
+    }
+
+    def test() -> str:
+        column = chance.choice(list(literals))
+        values = literals[column]
+        value, no, sign = chance.choice(values), chance.choice(["", "not"]), chance.choice("=<>")
+        some = ", ".join(chance.choice(values) for _ in range(chance.randrange(1, 6)))
+        return chance.choice(
+            [
+                f"{column} {sign} {value}",
+                f"{value} {sign} {column}",
+                f"{column} {chance.choice(['<>', '<=', '>='])} {value}",
+                f"{column} is {no} null",
+                f"{column} {no} in ({some})",
+                f"{column} {no} between {value} and {chance.choice(values)}",
+                "b",
+                "b = (i > 0)",
+                "f > g",
+                "s like 'a%'",
+            ]
+        )
+
+    def predicate(depth: int) -> str:
+        match chance.randrange(5 if depth else 1):
+            case 0 | 1:
+                return test()
+            case 2:
+                return f"not ({predicate(depth - 1)})"
+            case _:
+                word = chance.choice(["and", "or"])
+                return f"({predicate(depth - 1)}) {word} ({predicate(depth - 1)})"
+
+    for _ in range(300):
+        where = predicate(2)
+        found, expected = (
+            context.sql(f"select k from {of} where {where} order by k").to_pydict()
+            for of in ("found", "expected")
+        )
+        assert found == expected, where

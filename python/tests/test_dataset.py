@@ -287,6 +287,40 @@ def test_datasets_are_read_by_other_libraries(scan: arrowsmith.Scan, rows: pa.Ta
     assert found == [(pc.max(nulls).as_py(),)]
 
 
+def test_datafusion_means_something_else_by_conditions(tmp_path: Path) -> None:
+    """What it reads, a fragment, has the rows of its own comparisons."""
+    numbers = [math.nan, -math.nan, math.inf, 1.0, 0.0, -0.0, -1.0, None]
+    rows = pa.table(
+        {
+            "k": range(8),
+            "f": pa.array(numbers, pa.float64()),
+            "s": pa.array(["a", "b", None, "c"] * 2, pa.dictionary(pa.int8(), pa.string())),
+            "b": [True, False, None, True] * 2,
+        }
+    )
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    dataset = arrowsmith.scan_parquet(tmp_path / "rows.parquet").to_dataset()
+    [fragment] = dataset.get_fragments()
+    f, s, b = pc.field("f"), pc.field("s"), pc.field("b")
+    for condition, expected in [
+        (f > 0.0, [0, 2, 3]),
+        (f <= 0.0, [1, 4, 5, 6]),
+        (f == math.nan, [0]),
+        (~(f < math.inf), [0, 2]),
+        (f.isin([0.0, math.nan]), [0, 4]),
+        ((f >= 1) & b, [0, 3]),
+        (~s.isin(["a"]), [1, 3, 5, 7]),
+        (~s.isin(["a", None]), []),
+        (s.isin(["a", None]) | (f == 1), [0, 3, 4]),
+        ((f < 0) | ~s.isin(["b", "c"]), [0, 1, 4, 6]),
+        (b > pa.scalar(False), [0, 3, 4, 7]),
+        (pa.scalar(None, pa.bool_()), []),
+        (pa.scalar(True), list(range(8))),
+    ]:
+        found = fragment.scanner(schema=dataset.schema, columns=["k"], filter=condition).to_table()
+        assert found["k"].to_pylist() == expected, str(condition)
+
+
 def test_a_limit_comes_before_the_condition(scan: arrowsmith.Scan) -> None:
     with duckdb.connect() as connection:
         scan.limit(10).to_duckdb(connection).create_view("t")

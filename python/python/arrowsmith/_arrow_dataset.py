@@ -80,7 +80,7 @@ class Dataset(ds.UnionDataset):  # type: ignore[misc]
         **options: Any,
     ) -> ds.Scanner:
         """Return a scanner of these columns and of the rows that match."""
-        condition = self._all(filter)
+        condition = self._all(_expression(filter))
         scan, filter = pushed(self._scan, self._types, columns, condition)  # noqa: A001
         reader = scan.to_pyarrow()
         if columns is not None and not isinstance(columns, Mapping):
@@ -183,9 +183,30 @@ class _Fragment:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
 
-    def scanner(self, schema: Any, **options: Any) -> ds.Scanner:
-        """Return a scanner of the dataset, whose schema DataFusion repeats."""
-        return self._dataset.scanner(**options)
+    def scanner(
+        self,
+        schema: Any = None,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,  # noqa: A002
+        **options: Any,
+    ) -> ds.Scanner:
+        """Return a scanner of the rows that match as DataFusion means it, which tests none again.
+
+        It repeats the schema of the dataset.
+        """
+        dataset = self._dataset
+        condition = dataset._all(_expression(filter))
+        scan, rest = pushed(dataset._scan, dataset._types, columns, condition, is_sql=True)
+        reader = scan.to_pyarrow()
+        if rest is not None:
+            batches = (_arrow_expression.kept(rest, batch) for batch in reader)
+            reader = pa.RecordBatchReader.from_batches(reader.schema, batches)
+        return ds.Scanner.from_batches(reader, columns=columns, **options)
+
+
+def _expression(condition: Any) -> Any:
+    """Return a condition as an expression: DataFusion has scalars for those that are constant."""
+    return pc.scalar(condition) if isinstance(condition, pa.Scalar) else condition
 
 
 def pushed(
@@ -193,8 +214,9 @@ def pushed(
     types: pa.Schema,
     columns: Sequence[str] | Mapping[str, Any] | None,
     condition: Any,
+    is_sql: bool = False,
 ) -> tuple["Scan", Any]:
-    """Return the scan that reads no more than is needed, and what pyarrow has to decide."""
+    """Return the scan that reads no more than is needed, and what is to be decided of its rows."""
     whole, wanted = scan, set(types.names)
     if isinstance(columns, Mapping):
         used = [_arrow_expression.columns(column, types) for column in columns.values()]
@@ -204,7 +226,7 @@ def pushed(
     if condition is not None:
         # A limit is of rows before the condition.
         if not scan._is_limited():
-            text, is_exact = _arrow_expression.translate(condition, types, scan._whole)
+            text, is_exact = _arrow_expression.translate(condition, types, scan._whole, is_sql)
             scan = scan if text is None else scan.filter(text)
             condition = None if is_exact else condition
         if condition is not None:

@@ -50,6 +50,8 @@ class _Columns(NamedTuple):
 
     types: pa.Schema
     tree: Callable[[], Tree]
+    is_sql: bool = False
+    """Whether DataFusion means the expression, of whose functions some are not pyarrow's."""
 
 
 def exactly(expression: Any, schema: Schema) -> str:
@@ -64,19 +66,82 @@ def exactly(expression: Any, schema: Schema) -> str:
 
 
 def translate(
-    expression: Any, schema: pa.Schema, whole: Callable[[], Any] | None = None
+    expression: Any,
+    schema: pa.Schema,
+    whole: Callable[[], Any] | None = None,
+    is_sql: bool = False,
 ) -> tuple[str | None, bool]:
     """Return a condition that is true wherever ``expression`` is, and whether nowhere else.
 
     There is none for an expression of which nothing is understood. ``whole`` returns the schema
-    with the columns that are not selected.
+    with the columns that are not selected. With ``is_sql`` it is true where ``kept`` says so.
     """
     tree = _tree(expression)
     if tree is None:
         return None, False
-    columns = _Columns(schema, lambda: _names(pa.schema(whole()) if whole else schema))
+    columns = _Columns(schema, lambda: _names(pa.schema(whole()) if whole else schema), is_sql)
     exact = _exact(tree, columns)
     return (exact, True) if exact else (_weaker(tree, columns), False)
+
+
+def kept(expression: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows of which DataFusion finds ``expression`` to be true.
+
+    It gives pyarrow conditions that mean something else there: in SQL `in` is null of null, and
+    DataFusion has an order of all floating-point numbers, from -NaN to NaN; `in` tells -0 from 0.
+    """
+    tree = _tree(expression)
+    if tree is None:
+        raise NotImplementedError(f"filter: this version of pyarrow does not show {expression}")
+    found = _decided(tree, batch)
+    if isinstance(found, pa.Scalar):
+        return batch if found.as_py() else batch.slice(0, 0)
+    return batch.filter(found)
+
+
+def _decided(tree: Any, batch: pa.RecordBatch) -> Any:
+    if isinstance(tree, _Literal):
+        return tree.value
+    if isinstance(tree, _Field):
+        found = batch.column(tree.path[0])
+        for name in tree.path[1:]:
+            found = pc.call_function("struct_field", [found], pc.StructFieldOptions([name]))
+        return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+    given = [_decided(part, batch) for part in tree.arguments]
+    if tree.name in _COMPARISONS:
+        return _compared(tree.name, *given)
+    if tree.name == "is_in":
+        found = pa.scalar(False)
+        for value in tree.options["value_set"]:
+            same = _compared("equal", given[0], value, are_zeros_equal=False)
+            found = pc.call_function("or_kleene", [found, same])
+        return found
+    if tree.name in ("and_kleene", "or_kleene", "invert", "is_null", "is_valid"):
+        return pc.call_function(tree.name, given)
+    raise NotImplementedError(f"filter: there is no {tree.name} in a condition of DataFusion")
+
+
+def _compared(name: str, left: Any, right: Any, are_zeros_equal: bool = True) -> Any:
+    if not (pa.types.is_null(left.type) or pa.types.is_null(right.type)):
+        if pa.types.is_floating(left.type) or pa.types.is_floating(right.type):
+            left, right = (_ordered(side, are_zeros_equal) for side in (left, right))
+        elif pa.types.is_boolean(left.type):
+            left, right = left.cast(pa.int8()), right.cast(pa.int8())
+    return pc.call_function(name, [left, right])
+
+
+def _ordered(numbers: Any, are_zeros_equal: bool) -> Any:
+    """Return integers in the order of these floating-point numbers."""
+    if isinstance(numbers, pa.Scalar):
+        return _ordered(pa.array([numbers.as_py()], numbers.type), are_zeros_equal)[0]
+    bits = numbers.cast(pa.float64()).view(pa.int64())
+    # The bits of negative ones are in the opposite order; those of -0 are the least.
+    turned = pc.call_function("bit_wise_xor", [bits, pa.scalar(2**63 - 1)])
+    if are_zeros_equal:
+        is_zero = pc.call_function("equal", [bits, pa.scalar(-(2**63))])
+        turned = pc.call_function("if_else", [is_zero, pa.scalar(0), turned])
+    is_negative = pc.call_function("less", [bits, pa.scalar(0)])
+    return pc.call_function("if_else", [is_negative, turned, bits])
 
 
 def columns(expression: Any, schema: pa.Schema) -> set[str]:
@@ -96,6 +161,8 @@ def _weaker(tree: Any, columns: _Columns) -> str | None:
     if isinstance(tree, _Call) and tree.name in ("or_kleene", "or"):
         parts = [_weaker(part, columns) for part in tree.arguments]
         return "(" + " or ".join(f"({part})" for part in parts) + ")" if all(parts) else None
+    if columns.is_sql and isinstance(tree, _Call) and tree.name in _COMPARISONS:
+        return _comparison(*_sides(tree), columns, is_weaker=True)
     return _exact(tree, columns)
 
 
@@ -112,10 +179,7 @@ def _exact(tree: Any, columns: _Columns) -> str | None:
         inner = _exact(given[0], columns)
         return inner and f"(not {inner})"
     if name in _COMPARISONS:
-        left, right, sign = *given, _COMPARISONS[name]
-        if isinstance(left, _Literal):
-            left, right, sign = right, left, sign.translate(str.maketrans("<>", "><"))
-        return _comparison(left, sign, right, columns)
+        return _comparison(*_sides(tree), columns)
     column = _column(given[0], columns) if given else None
     if column is None:
         return None
@@ -127,28 +191,47 @@ def _exact(tree: Any, columns: _Columns) -> str | None:
     if name == "is_nan" and pa.types.is_floating(of):
         return f"(not {quoted} <= 0 and not {quoted} > 0)"
     if name == "is_in" and tree.options.get("null_matching_behavior") == _MATCH:
-        return _one_of(quoted, of, tree.options["value_set"])
+        return _one_of(quoted, of, tree.options["value_set"], columns.is_sql)
     return None
 
 
-def _comparison(left: Any, sign: str, right: Any, columns: _Columns) -> str | None:
+def _sides(tree: _Call) -> tuple[Any, str, Any]:
+    """Return a comparison, with a literal on the right."""
+    left, right, sign = *tree.arguments, _COMPARISONS[tree.name]
+    if isinstance(left, _Literal):
+        return right, sign.translate(str.maketrans("<>", "><")), left
+    return left, sign, right
+
+
+def _comparison(
+    left: Any, sign: str, right: Any, columns: _Columns, is_weaker: bool = False
+) -> str | None:
     column = _column(left, columns)
     if column is None or not isinstance(right, _Literal):
         return None
     if pa.types.is_boolean(column[1]) and sign not in ("=", "!="):
         return None
     literal = _literal(right.value, column[1])
+    if columns.is_sql and pa.types.is_floating(column[1]):
+        # There NaN has a place in the order, and -0 is less than 0.
+        if not is_weaker or sign == "!=" or literal is None:
+            return None
+        beyond = {"<": ">", ">": "<"}.get(sign[0])
+        return f"(not {column[0]} {beyond} {literal})" if beyond else f"({column[0]} = {literal})"
     return literal and f"({column[0]} {sign} {literal})"
 
 
-def _one_of(quoted: str, of: pa.DataType, values: Any) -> str | None:
-    """Return what is false, not null, of null."""
+def _one_of(quoted: str, of: pa.DataType, values: Any, is_sql: bool) -> str | None:
+    """Return what is false, not null, of null; in SQL what is null of it."""
     if pa.types.is_floating(of):
         return None  # It finds NaN, and tells -0 from 0.
     literals = [_literal(value, of) for value in values if value.is_valid]
     if not all(literals) or not literals:
         return None
     found = f"{quoted} in ({', '.join(map(str, literals))})"
+    if is_sql:
+        # With null among them it is nowhere false, which `not` would tell from null.
+        return None if len(literals) < len(values) else f"({found})"
     if len(literals) < len(values):
         return f"({quoted} is null or {found})"
     return f"({quoted} is not null and {found})"
