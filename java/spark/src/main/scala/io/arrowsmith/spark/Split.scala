@@ -57,10 +57,10 @@ private case class Scan(
 }
 
 /**
- * The batches of a split: those of the engine, and between them the rows of the records that it
- * refused, from Spark's parser, at the place of these records. If the engine cannot go on, Spark's
- * parser reads the lines after the records that were read already. If it refuses most records,
- * Spark's reader reads the rest of the split, from the next record on.
+ * The batches of a split, one stretch after another: those of the engine, and between them the rows
+ * of the records that it refused, from Spark's parser, at the place of these records. If the engine
+ * cannot go on, Spark's parser reads the lines after the records that were read already. If it
+ * refuses most records, Spark's reader reads the rest of the split, from the next record on.
  *
  * A batch is valid until the next one is asked for.
  */
@@ -74,11 +74,19 @@ private final class Split(
     with Closeable {
   import Split._
 
+  private val path = Path.of(file.toPath.toUri.getPath)
+  private val last = file.start + file.length
+
+  /** The next stretches; none once Spark has taken over. */
+  private var stretches = new Stretches(path, file.start, last)
+
+  /** Where the engine's stretch starts, and its reader. */
+  private var start = file.start
   private var native: JsonBatches = _
-  private var opened = false
+  private var nativeBytes = 0L
   private var ended = false
 
-  /** Spark's reader, once it has taken over. */
+  /** The batches of Spark's reader, of a stretch or of all that is left. */
   private var rest: Iterator[ColumnarBatch] = _
 
   /** The next batch, if it was asked for. */
@@ -89,7 +97,7 @@ private final class Split(
   private var rows = 0
   private var taken = 0
 
-  /** Number of the next record of the split. */
+  /** Number of the next record of the stretch. */
   private var record = 0L
   private var reject: RejectedRecord = _
 
@@ -109,10 +117,6 @@ private final class Split(
       ready = advance()
       if (ready == null) {
         ended = true
-        if (rest == null) {
-          Settings.countBytes(file.length)
-        }
-        close()
       }
     }
     ready != null
@@ -130,17 +134,29 @@ private final class Split(
   /** The next batch, or null. */
   @scala.annotation.tailrec
   private def advance(): ColumnarBatch = {
-    if (rest != null) {
-      if (rest.hasNext) rest.next() else null
+    if (rest != null && rest.hasNext) {
+      rest.next()
+    } else if (rest != null) {
+      rest = null
+      advance()
     } else if (peek() != null && reject.number == record) {
       val batch = refused()
       if (batch == null) advance() else batch
     } else if (taken < rows) {
       accepted()
-    } else if (load() || rest != null) {
+    } else if (native == null) {
+      if (stretches == null || !stretches.hasNext) {
+        null
+      } else {
+        engine(begin())
+        advance()
+      }
+    } else if (engine(load()) || rest != null) {
       advance()
     } else if (peek() == null) {
-      null
+      Settings.countBytes(nativeBytes)
+      close()
+      advance()
     } else if (reject.number == record) {
       advance()
     } else {
@@ -201,28 +217,18 @@ private final class Split(
   /** Leaves the records after the one at this byte to Spark's reader. */
   private def leave(offset: Long): Unit = {
     close()
-    reject = null
+    stretches = null
     counters.splits.add(1)
-    Settings.countBytes(offset - file.start)
-    // A split begins with the first line that begins after its start.
-    val end = file.start + file.length
-    val after = file.copy(start = offset, length = math.max(0L, end - offset))
-    rest = batches(spark(after), scan)
+    Settings.countBytes(offset - start)
+    rest = batches(spark(part(offset, last)), scan)
   }
 
-  /**
-   * The rows of the records from `record` on. Records are counted, not rows: a condition that was
-   * pushed down takes rows from Spark's parser, but none from the engine.
-   */
-  private def remaining(): Iterator[ColumnarBatch] = {
-    val lines = new HadoopFileLinesReader(file, conf)
-    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => lines.close()))
-    var left = record
-    while (left > 0 && lines.hasNext) {
-      if (!isBlank(lines.next())) {
-        left -= 1
-      }
-    }
+  /** A part of the file. It begins with the first line that begins after its start. */
+  private def part(from: Long, to: Long): PartitionedFile =
+    file.copy(start = from, length = math.max(0L, to - from))
+
+  /** The rows of some lines, by Spark's parser. */
+  private def parsed(lines: Iterator[Text]): Iterator[ColumnarBatch] = {
     val rows = fallback.rows(lines)
     new Iterator[ColumnarBatch] {
       override def hasNext: Boolean = rows.hasNext
@@ -233,38 +239,74 @@ private final class Split(
     }
   }
 
+  private def lines(from: Long, to: Long): Iterator[Text] = {
+    val lines = new HadoopFileLinesReader(part(from, to), conf)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => lines.close()))
+    lines
+  }
+
+  /** The lines without as many at the start as have `count` records. */
+  private def without(count: Long, lines: Iterator[Text]): Iterator[Text] = {
+    var left = count
+    while (left > 0 && lines.hasNext) {
+      if (!isBlank(lines.next())) {
+        left -= 1
+      }
+    }
+    lines
+  }
+
   private def complete(columns: Array[ColumnVector], count: Int): ColumnarBatch = {
     Array.copy(partitions, 0, columns, scan.required.length, partitions.length)
     new ColumnarBatch(columns, count)
   }
 
-  /** Goes on to the engine's next batch; false if there is none. */
-  private def load(): Boolean = {
+  /** What the engine does, if it can; else Spark reads all that is left of the split. */
+  private def engine(work: => Boolean): Boolean = {
     val began = System.nanoTime
-    try {
-      if (!opened) {
-        opened = true
-        native = open(file, scan)
-      }
-      rows = 0
-      taken = 0
-      val more = native.next()
-      if (more && native.array != 0) {
-        rows = ArrowsmithVector.length(native.array)
-        decoded = ArrowsmithVector.columns(scan.decoded, native.array)
-      }
-      more
-    } catch {
+    try work
+    catch {
       case _: IOException | _: IllegalArgumentException =>
         // A record that is too long, a lone carriage return, a file that is not there: Spark
         // knows what to do with it.
+        val read = record
         close()
-        reject = null
-        rest = remaining()
+        stretches = null
+        // Records are counted, not rows: a condition that was pushed down takes rows from Spark's
+        // parser, but none from the engine.
+        rest = parsed(without(read, lines(start, last)))
         false
     } finally {
       nanos += System.nanoTime - began
     }
+  }
+
+  /** Begins with the next stretch. */
+  private def begin(): Boolean = {
+    start = stretches.position
+    val stretch = stretches.next()
+    if (stretch.native) {
+      native = open(path, stretch, scan)
+      nativeBytes = stretch.end - stretch.start
+    } else {
+      rest = parsed(lines(stretch.start, stretch.end).map { line =>
+        counters.refused.add(1)
+        line
+      })
+    }
+    true
+  }
+
+  /** Goes on to the engine's next batch; false if there is none. */
+  private def load(): Boolean = {
+    rows = 0
+    taken = 0
+    val more = native.next()
+    if (more && native.array != 0) {
+      rows = ArrowsmithVector.length(native.array)
+      decoded = ArrowsmithVector.columns(scan.decoded, native.array)
+    }
+    more
   }
 
   override def close(): Unit = if (native != null) {
@@ -272,15 +314,16 @@ private final class Split(
     native = null
     counters.refused.add(refusals)
     counters.millis.add(nanos / 1000000)
+    nanos %= 1000000
+    refusals = 0
+    reject = null
+    record = 0
     rows = 0
     taken = 0
   }
 }
 
 private object Split {
-
-  /** The white space of JSON. */
-  private val Blanks = " \t\r\n"
 
   /** Rows of a batch that is made of rows. */
   private val BatchRows = 4096
@@ -294,7 +337,7 @@ private object Split {
   /** Working memory of a reader, of which there is one per core. */
   private val MemoryBytesMax = 64L << 20
 
-  private def open(file: PartitionedFile, scan: Scan): JsonBatches = {
+  private def open(path: Path, stretch: Stretch, scan: Scan): JsonBatches = {
     val options = JavaMap.ofEntries[String, Any](
       JavaMap.entry("schema", Support.schemaText(scan.decoded, scan.options.zoneId)),
       JavaMap.entry("dialect", if (scan.dialect) "spark" else "iso"),
@@ -308,11 +351,11 @@ private object Split {
       JavaMap.entry("refuse_lone_cr", true),
       // Spark tests a condition on the first value of a key, and does not look at later ones.
       JavaMap.entry("duplicate_keys", if (scan.filters.isEmpty) "last" else "error"),
-      JavaMap.entry("range_start", file.start),
-      JavaMap.entry("range_end", file.start + file.length),
+      JavaMap.entry("range_start", stretch.start),
+      JavaMap.entry("range_end", stretch.end),
       JavaMap.entry("record_bytes_max", RecordBytesMax),
       JavaMap.entry("memory_bytes_max", MemoryBytesMax))
-    JsonBatches.open(Path.of(file.toPath.toUri.getPath), options)
+    JsonBatches.open(path, options)
   }
 
   /** Rows as batches. */
@@ -330,7 +373,7 @@ private object Split {
   /** Whether a line is no record. */
   private def isBlank(line: Text): Boolean = {
     var at = 0
-    while (at < line.getLength && Blanks.indexOf(line.getBytes()(at).toInt) >= 0) {
+    while (at < line.getLength && Stretches.Blanks.indexOf(line.getBytes()(at).toInt) >= 0) {
       at += 1
     }
     at == line.getLength

@@ -61,10 +61,13 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     assertEquals(0, JsonBatches.liveBytes, "bytes")
   }
 
-  private def write(name: String, text: String): String = {
+  private def write(name: String, text: String): String =
+    writeBytes(name, text.getBytes(StandardCharsets.UTF_8))
+
+  private def writeBytes(name: String, bytes: Array[Byte]): String = {
     val path = folder.resolve(name)
     Files.createDirectories(path.getParent)
-    Files.write(path, text.getBytes(StandardCharsets.UTF_8))
+    Files.write(path, bytes)
     path.toString
   }
 
@@ -315,6 +318,70 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     // Spark's parser fails here, by an assertion.
     val failing = write("repeated/b.json", """{"id":200,"id":300}""")
     same("passed twice")(spark.read.schema(schema).json(failing).where("id > 100"))
+  }
+
+  @Test def bytesThatAreNotUtf8(): Unit = {
+    // Each character is a byte: alone, cut short, too long a form, half a pair, out of range.
+    val broken = Seq("\u00ff", "\u0080", "\u00e2\u0082", "\u00c3", "\u00c0\u0080",
+      "\u00e0\u0080\u00af", "\u00ed\u00a0\u0080", "\u00f0\u009f\u0098", "\u00f4\u0090\u0080\u0080",
+      "\u00f5\u0080\u0080\u0080", "\u00f8\u0088\u0080\u0080\u0080", "\u00f0\u009f\u0098\u0080")
+    val lines = broken.flatMap { bytes =>
+      Seq(
+        s"""{"id":1,"name":"$bytes"}""",
+        s"""{"id":2,"unknown":"$bytes","small":5}""",
+        s"""{"id":3,"unknown":{"a":["$bytes"]},"small":5}""",
+        s"""{"id":4,"$bytes":1,"small":5}""",
+        s"""{"id":5,"at":{"$bytes":1,"lat":2.0},"small":5}""",
+        s"""{"id":6,"counts":{"$bytes":1}}""",
+        s"""{"id":7,"unknown":{"$bytes":1},"small":5}""")
+    }
+    val corrupt = schema.add("_corrupt_record", StringType)
+    def compare(what: String, text: String, mode: String, bytes: Long): Unit = {
+      val path = writeBytes(s"bytes/$what.json", text.getBytes(StandardCharsets.ISO_8859_1))
+      withConf(split(bytes): _*) {
+        def read(schema: StructType) = spark.read.schema(schema).option("mode", mode).json(path)
+        same(s"$what, $mode, $bytes")(read(corrupt).select("id", "small", "at", "_corrupt_record"))
+        same(s"$what, $mode, $bytes, condition")(read(schema).select("id").where("id > 2"))
+        same(s"$what, $mode, $bytes, count")(read(schema).selectExpr("count(*)"))
+      }
+    }
+    for (mode <- modes) {
+      compare("together", lines.mkString("\n"), mode, 1000)
+      compare("first", lines(1) + "\n" + records(50, 14).mkString("\n"), mode, 1L << 30)
+    }
+    // Far from each other: the engine reads what is between them.
+    val between = records(1000, 15).mkString("\n", "\n", "\n")
+      .getBytes(StandardCharsets.UTF_8).map(byte => (byte & 0xff).toChar).mkString
+    assertTrue(between.length > 100000)
+    val apart = lines.slice(0, 5).mkString("\r\n", between, between)
+    for (mode <- modes; bytes <- Seq(50000L, 1L << 30)) compare("apart", apart, mode, bytes)
+    withConf(split(1L << 30): _*) {
+      val path = folder.resolve("bytes/apart.json").toString
+      val (bytes, values) = metrics(spark.read.schema(schema).json(path).select("id"))
+      assertEquals(5L, values("Arrowsmith: records left to Spark"))
+      assertTrue(bytes >= Files.size(Path.of(path)))
+    }
+  }
+
+  @Test def keysThatAreTooLong(): Unit = {
+    val corrupt = schema.add("_corrupt_record", StringType)
+    for (bytes <- Seq(49990, 50010, 300000); unit <- Seq("k", "\u00e9", "\\\"")) {
+      val key = unit * (bytes / unit.getBytes(StandardCharsets.UTF_8).length)
+      val padding = records(400, bytes).mkString("\n")
+      val lines = Seq(
+        padding,
+        s"""{"id":1,"$key":1}""",
+        s"""{"id":2,"at":{"lat":1,"$key" \t: 1},"small":2}""",
+        s"""{"id":3,"name":"$key","tags":["$key","$key"],"unknown":"$key"}""",
+        padding,
+        s"""{"unknown":[{"a":"\\\\","b\\\\":"$key","$key":[]}],"id":4}""",
+        padding)
+      val path = write(s"keys/${bytes}_${unit.length}.json", lines.mkString("\n"))
+      for (split <- Seq(split(100000), split(1L << 30))) withConf(split: _*) {
+        same(s"$bytes of $unit")(
+          spark.read.schema(corrupt).json(path).select("id", "small", "_corrupt_record"))
+      }
+    }
   }
 
   @Test def partitionsAndMetadata(): Unit = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.apache.spark.sql.execution.arrowsmith
 
+import java.nio.ByteBuffer
+
 import scala.annotation.nowarn
 
 import org.apache.hadoop.conf.Configuration
@@ -9,6 +11,7 @@ import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.io.HadoopCodecStreams
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.storage.StorageUtils
 import org.apache.spark.util.SerializableConfiguration
 
 /** Hadoop's settings for tasks, and what follows from them. In Spark's package, because this is only visible there. */
@@ -25,6 +28,9 @@ object Settings {
   @nowarn("cat=deprecation")
   def countBytes(bytes: Long): Unit =
     FileSystem.getStatistics("file", classOf[LocalFileSystem]).incrementBytesRead(bytes)
+
+  /** Gives back the memory of a file that was mapped; it must not be used any more. */
+  def unmap(mapped: ByteBuffer): Unit = StorageUtils.dispose(mapped)
 
   /** Whether Spark takes a file of this name for a compressed one. */
   def isCompressed(conf: Configuration, path: Path): Boolean =
