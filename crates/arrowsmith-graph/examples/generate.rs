@@ -9,7 +9,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: generate FILE ROOT NAME FOLDER [INCLUDE]...".into());
     };
     let options = layout::Options { root: root.clone(), ..layout::Options::default() };
-    let layout = layout::from_object(&std::fs::read(file)?, &options)?.layout;
+    let layout::Extracted { layout, names, .. } =
+        layout::from_object(&std::fs::read(file)?, &options)?;
+    generate::check_name(name, &names)?;
     let options = generate::Options { name: name.clone(), includes: includes.to_vec() };
     std::fs::create_dir_all(folder)?;
     for file in generate::cpp(&layout, &options)? {

@@ -14,7 +14,7 @@ use std::path::Path;
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_graph::generate;
-use arrowsmith_graph::layout::{Annotations, Layout, Options, Table, from_object};
+use arrowsmith_graph::layout::{Annotations, Layout, Names, Options, Table, from_object};
 
 pub use self::args::ObjectsArgs;
 use self::args::{GenerateArgs, LayoutArgs, ObjectsCommand, ProgramArgs};
@@ -36,7 +36,7 @@ fn layout(args: &LayoutArgs) -> Outcome {
 }
 
 fn generate(args: &GenerateArgs) -> Outcome {
-    let layout = load(&args.program)?;
+    let (layout, names) = load_with_names(&args.program)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => {
@@ -45,6 +45,7 @@ fn generate(args: &GenerateArgs) -> Outcome {
             generate::default_name(plain, &layout, &args.include)
         }
     };
+    generate::check_name(&name, &names).map_err(|error| Failure::Usage(error.to_string()))?;
     let options = generate::Options { name, includes: args.include.clone() };
     let files =
         generate::cpp(&layout, &options).map_err(|error| Failure::Usage(error.to_string()))?;
@@ -72,6 +73,11 @@ fn keep_sources(path: &Path, name: &str) -> Outcome {
 
 /// The layout of a program, or a layout stored as JSON.
 fn load(args: &ProgramArgs) -> Outcome<Layout> {
+    load_with_names(args).map(|(layout, _)| layout)
+}
+
+/// The same with the names of the program, of which a stored layout has none.
+fn load_with_names(args: &ProgramArgs) -> Outcome<(Layout, Names)> {
     let path = &args.program;
     let bytes = fs::read(path).map_err(|error| at(path, error))?;
     if bytes.first() == Some(&b'{') {
@@ -81,7 +87,8 @@ fn load(args: &ProgramArgs) -> Outcome<Layout> {
             ));
         }
         let text = String::from_utf8(bytes).map_err(|error| fault(path, error))?;
-        return Layout::from_json(&text).map_err(|error| fault(path, error));
+        let layout = Layout::from_json(&text).map_err(|error| fault(path, error))?;
+        return Ok((layout, Names::default()));
     }
     let Some(root) = args.root.clone() else {
         return Err(Failure::Usage("--root is required: the class of the first object".into()));
@@ -98,7 +105,7 @@ fn load(args: &ProgramArgs) -> Outcome<Layout> {
     for note in &extracted.notes {
         eprintln!("note: {note}");
     }
-    Ok(extracted.layout)
+    Ok((extracted.layout, extracted.names))
 }
 
 /// An I/O error on a file.

@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 use crate::layout::{Class, Layout, LayoutError};
 
-pub use names::default_name;
+pub use names::{check_name, default_name};
 
 /// Options of the generated C++.
 #[derive(Debug, Clone)]

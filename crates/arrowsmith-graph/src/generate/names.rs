@@ -2,8 +2,12 @@
 //! The name of the generated files and of their namespace: it must be C++, and must not meet a name
 //! of the program or one of its headers.
 
-use super::Options;
-use crate::layout::{Layout, LayoutError};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::{GENERATED, Options};
+use crate::layout::{Layout, LayoutError, Names};
 
 /// Words that cannot name a namespace; `std` and `arrowsmith` are namespaces of others.
 const TAKEN: &str = "alignas alignof and and_eq arrowsmith asm auto bitand bitor bool break case \
@@ -33,6 +37,40 @@ pub fn default_name(stem: &str, layout: &Layout, includes: &[String]) -> String 
         number += 1;
     }
     options.name
+}
+
+/// Checks a name against what the debug information of the program names, which is more than the
+/// layout has: functions, variables, and headers that no `--include` gives.
+///
+/// # Errors
+///
+/// A name that the program has outside of its namespaces, or one of its headers.
+pub fn check_name(name: &str, program: &Names) -> Result<(), LayoutError> {
+    let bad = |message: String| Err(LayoutError::new(name, message));
+    if program.contains(name) {
+        return bad("is a name of the program; choose another name with --name".into());
+    }
+    let header = format!("{name}.hpp");
+    match program.files(&header).find(|file| !is_generated(file)) {
+        Some(own) => bad(format!(
+            "would give the generated header the name of the program's {}, and one would be found \
+             in place of the other; choose another name with --name",
+            own.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file of the program was generated before, or is no longer there.
+fn is_generated(file: &Path) -> bool {
+    // Debug information may name anything; a pipe or a device is not opened.
+    if !file.is_file() {
+        return true;
+    }
+    let mut start = Vec::new();
+    let opened = File::open(file).map(|file| file.take(GENERATED.len() as u64));
+    let read = opened.and_then(|mut file| file.read_to_end(&mut start));
+    read.is_err() || start == GENERATED.as_bytes()
 }
 
 /// Checks a name against the classes and headers of the program.

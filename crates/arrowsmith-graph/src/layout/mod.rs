@@ -12,11 +12,13 @@ mod build;
 mod check;
 mod classes;
 mod dwarf;
+mod names;
 mod print;
 mod wire_schema;
 
 pub use annotate::Annotations;
 pub use build::{Extracted, Options, from_object};
+pub use names::Names;
 pub use print::Table;
 
 use serde::{Deserialize, Serialize};

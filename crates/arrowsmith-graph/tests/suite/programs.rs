@@ -236,6 +236,29 @@ fn default_names_meet_none_of_the_program_or_the_library() {
     }
 }
 
+/// A chosen name is compared with all that the program names, and headers that no include gives.
+#[test]
+fn chosen_names_are_those_of_no_function_and_no_header() {
+    let folder = Folder::new("chosen-name");
+    std::fs::write(folder.0.join("shop.hpp"), "struct Shop { int a; };\n").unwrap();
+    let before = format!("{}struct Order {{ int a; }};\n", generate::GENERATED);
+    std::fs::write(folder.0.join("made.hpp"), before).unwrap();
+    let text = "#include \"shop.hpp\"\n#include \"made.hpp\"\n#include <ctime>\n\
+                namespace inner { int hidden; } int counter; using Money = int; enum { red };\n\
+                enum class Scoped { blue }; static Scoped s;\n\
+                struct T { Shop shop; Order order; Money m; }; T t;\n\
+                int sum(int local) { return t.m + inner::hidden + counter + red + int(s) + local; }\n";
+    let names = from_object(&folder.compile(text, &[]), &options("T")).unwrap().names;
+    for taken in ["time", "sum", "counter", "Money", "red", "Scoped", "T", "shop"] {
+        let error = generate::check_name(taken, &names).unwrap_err().to_string();
+        let expected = if taken == "shop" { "shop.hpp" } else { "is a name of the program" };
+        assert!(error.contains(expected) && error.contains("--name"), "{taken}: {error}");
+    }
+    for free in ["made", "hidden", "blue", "local", "shop_messages"] {
+        assert!(generate::check_name(free, &names).is_ok(), "{free}");
+    }
+}
+
 #[test]
 fn other_forms_of_debug_information_are_named() {
     let folder = Folder::new("forms");

@@ -16,7 +16,7 @@ use self::kinds::alignment;
 use super::annotate::{Annotations, ClassNote, Sources};
 use super::classes::{BaseOf, Classes, is_vptr};
 use super::dwarf::{self, Debug};
-use super::{Base, Class, FORMAT, Layout, LayoutError, Member, Reference, VtablePointer};
+use super::{Base, Class, FORMAT, Layout, LayoutError, Member, Names, Reference, VtablePointer};
 
 type Result<T> = std::result::Result<T, LayoutError>;
 
@@ -42,6 +42,8 @@ pub struct Options {
 pub struct Extracted {
     /// The layout, checked.
     pub layout: Layout,
+    /// The names of the program, which the layout does not keep.
+    pub names: Names,
     /// The classes that were left out, with the reason, one sentence each.
     pub notes: Vec<String>,
 }
@@ -72,7 +74,8 @@ pub fn from_object(bytes: &[u8], options: &Options) -> Result<Extracted> {
     };
     let layout = builder.run(root)?;
     layout.check()?;
-    Ok(Extracted { layout, notes: builder.notes.into_iter().collect() })
+    let notes = builder.notes.into_iter().collect();
+    Ok(Extracted { layout, names: Names::new(&debug), notes })
 }
 
 struct Builder<'a> {
