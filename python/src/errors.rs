@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
+use arrowsmith::options::{self, Kind};
 use arrowsmith::{DataError, Error, FileError};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -41,7 +42,13 @@ impl Failure {
                 let text = plain(Error::Io { path, source }.to_string());
                 ArrowError::IoError(text.clone(), io::Error::other(text))
             }
-            Self::Library(error) => ArrowError::ExternalError(plain(error.to_string()).into()),
+            Self::Library(Error::Data(mut error)) => {
+                said_in_python(&mut error);
+                ArrowError::ExternalError(plain(error.to_string()).into())
+            }
+            Self::Library(error) => {
+                ArrowError::ExternalError(plain(in_python(&error.to_string())).into())
+            }
             Self::Python(error) => ArrowError::ExternalError(plain(error.to_string()).into()),
         }
     }
@@ -52,11 +59,12 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
     let exception = match error {
         Error::Io { path, source } => return os_error(py, path, source),
         Error::Data(error) => data_error(py, *error),
-        Error::Schema { ref path, .. } => exception(py, "SchemaError", &error.to_string())
-            .and_then(|exception| {
+        Error::Schema { ref path, .. } => {
+            exception(py, "SchemaError", &in_python(&error.to_string())).and_then(|exception| {
                 exception.setattr("path", path)?;
                 Ok(exception)
-            }),
+            })
+        }
         Error::File(error) => file_error(py, &error),
         Error::Config(message) => exception(py, "ConfigError", &in_python(&message)),
         other => exception(py, "ArrowsmithError", &other.to_string()),
@@ -73,8 +81,14 @@ fn exception<'py>(py: Python<'py>, class: &str, message: &str) -> PyResult<Bound
     py.import("arrowsmith.errors")?.getattr(class)?.call1((message,))
 }
 
+/// Rewrites what the library says of the data, and not what it quotes.
+fn said_in_python(error: &mut DataError) {
+    error.hint = error.hint.take().map(|hint| in_python(&hint));
+    error.expected = in_python(&error.expected);
+}
+
 fn data_error(py: Python<'_>, mut error: DataError) -> PyResult<Bound<'_, PyAny>> {
-    error.hint = error.hint.map(|hint| in_python(&hint));
+    said_in_python(&mut error);
     let exception = exception(py, "DataError", &error.to_string())?;
     exception.setattr("kind", error.kind.name())?;
     exception.setattr("source", error.position.source.as_deref())?;
@@ -100,24 +114,57 @@ fn file_error<'py>(py: Python<'py>, error: &FileError) -> PyResult<Bound<'py, Py
 }
 
 /// Rewrites options in a message from the command line's form to Python's: `--infer-records all`
-/// becomes `infer_records="all"`, `--schema` becomes `schema=`.
+/// becomes `infer_records="all"`, `--depth-max` becomes `depth_max`.
+///
+/// Only what is an option is rewritten: a message may quote the input.
 fn in_python(text: &str) -> String {
-    let mut words = text.split(' ').peekable();
-    let mut out: Vec<String> = Vec::new();
-    while let Some(word) = words.next() {
-        let Some(option) = word.strip_prefix("--") else {
-            out.push(word.to_owned());
-            continue;
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find("--") {
+        let (before, found) = rest.split_at(at);
+        let flag = &found[2..];
+        let end = flag.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(flag.len());
+        let (flag, after) = flag.split_at(end);
+        let (before, words, after) = match written(flag, after) {
+            Some((words, after)) => (before, words, after),
+            // The command's own format is nothing that can be given here.
+            None if flag == "format" && before.ends_with(" (") && after.contains(')') => {
+                let after = after.split_once(')').map_or("", |(_, after)| after);
+                (before.trim_end_matches(" ("), String::new(), after)
+            }
+            None => (before, format!("--{flag}"), after),
         };
-        let option = option.replace('-', "_");
-        let value = words.next_if(|word| VALUES.contains(word));
-        out.push(value.map_or_else(|| format!("{option}="), |value| format!("{option}={value:?}")));
+        out.push_str(before);
+        out.push_str(&words);
+        rest = after;
     }
-    out.join(" ")
+    out + rest
 }
 
-/// Values of options that messages name.
-const VALUES: [&str; 4] = ["all", "auto", "concatenated", "array"];
+/// An option as Python has it, and what follows it in the message.
+fn written<'a>(flag: &str, after: &'a str) -> Option<(String, &'a str)> {
+    let value = after.strip_prefix(' ').unwrap_or_default();
+    let end = value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len());
+    let (value, rest) = value.split_at(end);
+    let infer_or_read = options::JSON.iter().chain(options::PARQUET);
+    let (name, kind) = match flag {
+        "schema" => return Some(("schema".to_owned(), after)),
+        "format" if value == "parquet" => return Some(("read_parquet".to_owned(), rest)),
+        "format" if matches!(value, "arrow" | "csv" | "tsv") => return None,
+        // Of the two of the command, that of the input.
+        "compression-in" => ("compression", None),
+        _ => {
+            let option = infer_or_read.into_iter().find(|option| option.flag() == flag)?;
+            (option.name, Some(option.kind))
+        }
+    };
+    match value {
+        "all" | "auto" | "concatenated" | "array" | "gzip" | "zstd" | "lz4" | "bzip2" | "xz" => {
+            Some((format!("{name}={value:?}"), rest))
+        }
+        _ if matches!(kind, Some(Kind::Flag)) => Some((format!("{name}=True"), after)),
+        _ => Some((name.to_owned(), after)),
+    }
+}
 
 /// The message of a store that wants other credentials, and how they are given in Python.
 fn with_remedy(path: Option<&Path>, error: &io::Error) -> String {

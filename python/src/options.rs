@@ -56,12 +56,32 @@ fn set(
         }
         let value = value(&object, kind)?;
         set(&name, value).map_err(|refused| match refused {
-            Refused::Unknown(text) | Refused::Type(text) => PyTypeError::new_err(text),
+            Refused::Unknown(text) => PyTypeError::new_err(match here(&name, table) {
+                Some(known) => format!("there is no option {name:?}: here it is {known}"),
+                None => text,
+            }),
+            Refused::Type(text) => PyTypeError::new_err(text),
             Refused::Value(text) => config(py, text),
             Refused::Failed(error) => raised(py, error),
         })?;
     }
     Ok(())
+}
+
+/// The name of an option that other libraries call otherwise.
+fn here(name: &str, table: &[OptionInfo]) -> Option<&'static str> {
+    let known = match name {
+        "schema_overrides" | "dtype" | "dtypes" | "column_types" => "types",
+        "n_rows" | "nrows" => "limit",
+        "skip_rows" | "skiprows" => "skip",
+        "infer_schema_length" => "infer_records",
+        "ignore_errors" => "on_error",
+        "where" | "filters" | "predicate" => "filter",
+        "usecols" => "columns",
+        "batch_size" | "chunksize" => "batch_rows",
+        _ => return None,
+    };
+    table.iter().any(|option| option.name == known).then_some(known)
 }
 
 /// An object as the value of an option of this kind.

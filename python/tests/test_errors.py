@@ -53,6 +53,73 @@ def test_hints_name_options_of_python() -> None:
     assert "--" not in str(info.value)
 
 
+DEEP = b'{"a":' * 200 + b"1" + b"}" * 200
+RECORDS = {"records": "r", "schema": "a: int64"}
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "said"),
+    [
+        (DEEP, {}, "depth_max"),
+        (DEEP, {"schema": "a: json"}, "depth_max sets the limit"),
+        (b'{"m":' + DEEP + b',"r":[]}', RECORDS, "(see depth_max)"),
+        (
+            b'{"r":[' + b'{"a":1},' * 99 + b'{"a":2}],"m":1}',
+            {**RECORDS, "parent_fields": ["m"], "record_bytes_max": 20},
+            "(see record_bytes_max)",
+        ),
+        (b"", {}, "schema gives the columns"),
+        (b"PAR1abcd", {}, "read_parquet reads it"),
+        (b"a,b\n1,2\n", {}, "`arrowsmith convert` reads)"),
+        (b"ARROW1\0\0", {}, "`arrowsmith convert` reads)"),
+        (b"\x1f\x8b\x08", {"compression": "none"}, 'compression="gzip" reads it'),
+        (b'{"a":NaN}', {"schema": "a: float64"}, "allow_nan=True takes it"),
+        (b'{"a":1}\n' * 9 + b'{"a":"x"}', {"infer_records": 3, "late_keys": "error"}, ""),
+        (
+            b'{"a":1}\n' * 9 + b'{"b":1}',
+            {"infer_records": 3, "late_keys": "error"},
+            "give schema or",
+        ),
+        (b'{"a":1}{"a":2}\n', {"schema": "a: int64", "format": "ndjson"}, 'format="concatenated"'),
+        (b'{"a":[1]}\n{"a":"x"}', {"filter": "a = 1"}, "compared (types)"),
+        (b'{"a":[1,1]}', {"schema": "a: list<int64>", "batch_bytes_max": 9}, "batch_bytes_max"),
+        (b'{"--schema":1}', {"schema": "a: int64", "unknown_keys": "error"}, '"--schema"'),
+    ],
+)
+def test_messages_have_the_words_of_python(
+    source: bytes, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(arrowsmith.ArrowsmithError) as info:
+        list(arrowsmith.open_json(source, **options))
+    message = str(info.value)
+    assert said in message
+    assert "--" not in message.replace('"--schema"', "")
+    for attribute in ("hint", "expected"):
+        assert "--" not in (getattr(info.value, attribute, None) or "")
+    # The same inside of an Arrow stream.
+    with pytest.raises((pa.ArrowException, arrowsmith.ArrowsmithError)) as info:
+        arrowsmith.open_json(source, **options).to_pyarrow().read_all()
+    assert "--" not in str(info.value).replace('"--schema"', "")
+
+
+@pytest.mark.parametrize(
+    ("given", "here"),
+    [
+        ("schema_overrides", "types"),
+        ("n_rows", "limit"),
+        ("ignore_errors", "on_error"),
+        ("usecols", "columns"),
+    ],
+)
+def test_names_of_other_libraries_are_known(given: str, here: str) -> None:
+    options: dict[str, Any] = {given: None}
+    with pytest.raises(TypeError, match=f'no option "{given}": here it is {here}'):
+        arrowsmith.read_json(b'{"a":1}', **options)
+    options = {"schema_overrides": None}
+    with pytest.raises(TypeError, match="no option"):
+        arrowsmith.read_parquet(b"", **options)
+
+
 def test_columns_as_one_text_says_what_is_expected() -> None:
     with pytest.raises(TypeError, match=r"columns=\['a'\]"):
         arrowsmith.read_json(b'{"a":1}', columns="a")
