@@ -4,8 +4,10 @@
 //! Sources and callbacks in Python take the GIL on the thread they run on. So a thread that waits
 //! for a batch, or for the reader's end, must not hold it.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -77,6 +79,8 @@ pub(crate) struct Opening {
     resident: Option<ResidentEngine>,
     pub(crate) raised: Raised,
     kept: Kept,
+    /// Whether a column has the keys that the schema lacks, so that none is left out.
+    rescues: bool,
     cancel: Arc<AtomicBool>,
 }
 
@@ -94,6 +98,7 @@ impl Opening {
             options.schema = Some(schema_of(schema)?);
         }
         let (engine, resident) = options::json_engine(given.py(), &options, on_device)?;
+        let rescues = options.rescued_column.is_some();
         let builder = ReaderBuilder::new().options(options).engine(engine);
         let builder = builder.cancel(Arc::clone(&cancel));
         let take = (!rejects.is_none()).then(|| taker(rejects)).transpose()?;
@@ -105,7 +110,7 @@ impl Opening {
             }
             keep.add(reject);
         });
-        Ok(Self { builder, resident, raised, kept, cancel })
+        Ok(Self { builder, resident, raised, kept, rescues, cancel })
     }
 }
 
@@ -125,7 +130,7 @@ pub(crate) fn collect(
     if opening.resident.is_some() {
         return crate::read_all(py, Batches::open(py, opening, inputs)?, watch);
     }
-    let Opening { builder, raised: slot, kept, .. } = opening;
+    let Opening { builder, raised: slot, kept, rescues, .. } = opening;
     let mut collector = py.detach(|| builder.collect(inputs)).map_err(|error| raised(py, error))?;
     loop {
         let more = py.detach(|| collector.advance());
@@ -141,7 +146,8 @@ pub(crate) fn collect(
     let progress = Arc::clone(collector.progress());
     watch.end(py, &progress)?;
     let (schema, batches) = collector.finish();
-    Ok(Table::new(schema, batches.into_iter().map(Rows::Host).collect(), &progress, kept))
+    let batches = batches.into_iter().map(Rows::Host).collect();
+    Ok(Table::new(schema, batches, &progress, kept, rescues))
 }
 
 /// What a reader of JSON would do: its plan, and its engine.
@@ -164,6 +170,7 @@ pub(crate) struct Batches {
     reader: Option<Reading>,
     raised: Raised,
     kept: Kept,
+    rescues: bool,
     cancel: Arc<AtomicBool>,
 }
 
@@ -187,13 +194,13 @@ impl Batches {
         if opening.resident.is_some() && inputs.iter().any(|file| !file.partitions.is_empty()) {
             return Err(config(py, "source: partitions do not stay on the device".to_owned()));
         }
-        let Opening { builder, resident, raised: raised_slot, kept, cancel } = opening;
+        let Opening { builder, resident, raised: raised_slot, kept, rescues, cancel } = opening;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
         let reader = Some(match resident {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
             None => Reading::Json(Box::new(reader)),
         });
-        Ok(Self { reader, raised: raised_slot, kept, cancel })
+        Ok(Self { reader, raised: raised_slot, kept, rescues, cancel })
     }
 
     /// Opens Parquet.
@@ -207,7 +214,8 @@ impl Batches {
             Opened::Host(reader) => Reading::Parquet(reader),
             Opened::Device(groups) => Reading::ResidentParquet(groups),
         });
-        Ok(Self { reader, raised: Raised::default(), kept: Kept::default(), cancel })
+        let (raised, kept) = (Raised::default(), Kept::default());
+        Ok(Self { reader, raised, kept, rescues: false, cancel })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
@@ -241,6 +249,11 @@ impl Batches {
         self.kept.clone()
     }
 
+    /// Whether a column has the keys that the schema lacks.
+    pub(crate) fn rescues(&self) -> bool {
+        self.rescues
+    }
+
     /// The flag that cancels the work once it is true.
     pub(crate) fn cancel(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cancel)
@@ -249,10 +262,52 @@ impl Batches {
 
 impl Drop for Batches {
     fn drop(&mut self) {
-        let reader = self.reader.take();
-        // While Python exits there is no GIL to release.
-        let _ = Python::try_attach(|py| py.detach(move || drop(reader)));
+        let mut reader = self.reader.take();
+        let dropped = attached(|py| py.detach(|| drop(reader.take())));
+        if dropped.is_none() {
+            // Its threads may wait for a GIL that they do not get any more.
+            self.cancel.store(true, Ordering::SeqCst);
+            std::mem::forget(reader);
+        }
     }
+}
+
+/// Whether Python exits: a thread of another library that asks for the GIL from then on would wait
+/// for ever, and the library, as the process ends, for its thread.
+static EXITS: AtomicBool = AtomicBool::new(false);
+
+/// Threads that have the GIL, or wait for it, by [`attached`].
+static ATTACHED: AtomicUsize = AtomicUsize::new(0);
+
+/// How long Python waits for those threads before it exits.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Runs `work` with the GIL, unless Python exits.
+fn attached<T>(work: impl FnOnce(Python<'_>) -> T) -> Option<T> {
+    struct Within;
+    impl Drop for Within {
+        fn drop(&mut self) {
+            ATTACHED.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    ATTACHED.fetch_add(1, Ordering::SeqCst);
+    let _within = Within;
+    if EXITS.load(Ordering::SeqCst) {
+        return None;
+    }
+    Python::try_attach(work)
+}
+
+/// Called by Python when it exits, while other threads still get the GIL.
+#[pyfunction]
+pub(crate) fn exits(py: Python<'_>) {
+    EXITS.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let start = Instant::now();
+        while ATTACHED.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
 }
 
 /// The callable for rejects: the given one, or the `append` of a list.
@@ -294,7 +349,7 @@ impl Iterator for Stream {
 
     fn next(&mut self) -> Option<Self::Item> {
         let batches = &mut self.batches;
-        let next = Python::try_attach(|py| {
+        let next = attached(|py| {
             let next = py.detach(|| batches.next()).map_err(Failure::into_arrow)?;
             let on_host = |rows: Rows| rows.on_host().cloned();
             let next = next.map(on_host).transpose();

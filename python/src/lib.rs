@@ -84,14 +84,14 @@ fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches, mut watch: Watch) -> PyResult<Table> {
-    let (schema, progress) = (batches.schema(), batches.progress());
+    let (schema, progress, rescues) = (batches.schema(), batches.progress(), batches.rescues());
     let mut read = Vec::new();
     while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
         read.push(batch);
         watch.turn(py, &progress)?;
     }
     watch.end(py, &progress)?;
-    Ok(Table::new(schema, read, &progress, batches.kept()))
+    Ok(Table::new(schema, read, &progress, batches.kept(), rescues))
 }
 
 /// Opens a reader.
@@ -158,6 +158,8 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 
 #[pymodule]
 fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let exits = wrap_pyfunction!(batches::exits, module)?;
+    module.py().import("atexit")?.call_method1("register", (exits,))?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(read_json, module)?)?;
     module.add_function(wrap_pyfunction!(open_json, module)?)?;

@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith::Progress;
 use arrowsmith::gpu::DeviceBatch;
 use arrowsmith::plan::text::format_schema;
-use pyo3::exceptions::{PyKeyError, PyNotImplementedError};
+use pyo3::exceptions::{PyKeyError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PySlice, PyString, PyTuple};
 
@@ -232,8 +232,10 @@ impl Table {
         batches: Vec<Rows>,
         progress: &Progress,
         kept: Kept,
+        rescues: bool,
     ) -> Self {
-        let (rejects, (left_out, _)) = (progress.rejects(), progress.left_out());
+        let left_out = if rescues { 0 } else { progress.left_out().0 };
+        let rejects = progress.rejects();
         Self { schema, batches, rejects, rejected: Rejected::Kept(kept), left_out }
     }
 
@@ -247,6 +249,23 @@ impl Table {
         let rejected = Rejected::Kept(Kept::default());
         let schema = batch.schema();
         Self { schema, batches: vec![Rows::Host(batch)], rejects: 0, rejected, left_out: 0 }
+    }
+
+    /// At most `length` rows from the row `offset` on.
+    fn rows(&self, offset: usize, length: usize) -> PyResult<Self> {
+        let (mut before, mut left) = (offset, length);
+        let mut batches = Vec::new();
+        for rows in &self.batches {
+            let batch = rows.on_host()?;
+            let start = before.min(batch.num_rows());
+            let taken = left.min(batch.num_rows() - start);
+            if taken > 0 {
+                batches.push(Rows::Host(batch.slice(start, taken)));
+            }
+            before -= start;
+            left -= taken;
+        }
+        Ok(self.part(Arc::clone(&self.schema), batches))
     }
 
     /// Other rows or columns of this table.
@@ -324,28 +343,29 @@ impl Table {
         Ok(self.part(schema, batches.collect::<PyResult<_>>()?))
     }
 
-    /// At most `length` rows from the row `offset` on. Nothing is copied.
+    /// At most `length` rows from the row `offset` on, which is counted from the end if it is
+    /// negative. Nothing is copied.
     #[pyo3(signature = (offset=0, length=None))]
-    fn slice(&self, offset: usize, length: Option<usize>) -> PyResult<Self> {
-        let (mut before, mut left) = (offset, length.unwrap_or(usize::MAX));
-        let mut batches = Vec::new();
-        for rows in &self.batches {
-            let batch = rows.on_host()?;
-            let start = before.min(batch.num_rows());
-            let taken = left.min(batch.num_rows() - start);
-            if taken > 0 {
-                batches.push(Rows::Host(batch.slice(start, taken)));
+    fn slice(&self, offset: i128, length: Option<i128>) -> PyResult<Self> {
+        let rows = self.num_rows();
+        let length = match length {
+            Some(length) if length < 0 => {
+                return Err(PyValueError::new_err("length: must not be negative"));
             }
-            before -= start;
-            left -= taken;
-        }
-        Ok(self.part(Arc::clone(&self.schema), batches))
+            Some(length) => usize::try_from(length).unwrap_or(usize::MAX),
+            None => usize::MAX,
+        };
+        let last = i128::try_from(rows)?;
+        let offset = if offset < 0 { (last + offset).max(0) } else { offset.min(last) };
+        self.rows(usize::try_from(offset)?, length)
     }
 
-    /// The first `length` rows.
+    /// The first `length` rows, or all but the last `-length` if it is negative.
     #[pyo3(signature = (length=5))]
-    fn head(&self, length: usize) -> PyResult<Self> {
-        self.slice(0, Some(length))
+    fn head(&self, length: i128) -> PyResult<Self> {
+        let rows = i128::try_from(self.num_rows())?;
+        let length = if length < 0 { (rows + length).max(0) } else { length.min(rows) };
+        self.rows(0, usize::try_from(length)?)
     }
 
     fn __len__(&self) -> usize {
@@ -369,9 +389,16 @@ impl Table {
             if rows.step != 1 {
                 return Err(PyNotImplementedError::new_err("the step of a slice must be 1"));
             }
-            table.slice(rows.start.unsigned_abs(), Some(rows.slicelength))?
+            table.rows(rows.start.unsigned_abs(), rows.slicelength)?
         } else {
-            table.select(py, key.extract::<Vec<String>>()?)?
+            let names = key.extract::<Vec<String>>().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "a table has columns by their names, table[\"id\"] or table[[\"id\", \"name\"]], \
+                     and rows by a slice, table[10:20]; found {}",
+                    key.repr().map_or_else(|_| "another object".to_owned(), |text| text.to_string())
+                ))
+            })?;
+            table.select(py, names)?
         };
         Ok(Bound::new(py, selected)?.into_any())
     }

@@ -4,6 +4,7 @@
 import gc
 import io
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -205,3 +206,22 @@ def test_nothing() -> None:
     assert pa.table(table).schema.names == ["a"]
     assert "0 rows" in repr(table)
     assert pl.DataFrame(table).schema == {"a": pl.Int64}
+
+
+LEAVE = """
+import sys, time
+import arrowsmith
+import pyarrow.dataset
+
+dataset = arrowsmith.scan_json(sys.argv[1], batch_rows=500).to_dataset()
+for _ in range(3):
+    dataset.head(3)
+batches = dataset.to_batches()
+next(batches)
+"""
+
+
+def test_python_exits_while_other_threads_read(path: Path) -> None:
+    """A thread of pyarrow that asked for the GIL too late would be waited for, for ever."""
+    for _ in range(8):
+        subprocess.run([sys.executable, "-c", LEAVE, path], timeout=60, check=True)

@@ -110,6 +110,13 @@ def test_what_comes_late_is_kept() -> None:
     reader = arrowsmith.open_json(late, late_keys="ignore")
     assert sum(batch.num_rows for batch in reader) == 30_001
     assert reader.num_left_out == 1
+    reader = arrowsmith.open_json(late, rescued_column="rest")
+    assert sum(batch.num_rows for batch in reader) == 30_001
+    assert reader.num_left_out == 0
+    for rescued, left_out in ((None, 1), ("rest", 0)):
+        assert (
+            arrowsmith.read_json(late, "a: int8", rescued_column=rescued).num_left_out == left_out
+        )
     # A stream is kept, so that it can be read again, up to a maximum.
     assert arrowsmith.read_json(io.BytesIO(text)).num_rows == 60_000
     mixed = b'{"a":"x"}\n' * 300_000 + b'{"a":[]}\n'

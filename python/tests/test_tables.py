@@ -60,7 +60,12 @@ def test_lengths_columns_and_rows(table: arrowsmith.Table) -> None:
         assert pa.table(table[rows]).equals(whole[rows]), rows
     assert pa.table(table.slice(7, 2)).equals(whole.slice(7, 2))
     assert pa.table(table.slice(7)).equals(whole.slice(7))
-    assert len(table.slice(10**12)) == 0
+    assert len(table.slice(10**30)) == len(table.slice(0, 0)) == len(table.head(-ROWS - 1)) == 0
+    assert pa.table(table.slice(-7, 2)).equals(whole.slice(ROWS - 7, 2))
+    assert pa.table(table.head(-3)).equals(whole.slice(0, ROWS - 3))
+    assert len(table.slice(-(10**30))) == len(table.head(10**30)) == ROWS
+    with pytest.raises(ValueError, match="length: must not be negative"):
+        table.slice(0, -1)
     assert table.head(3).to_pylist() == whole.slice(0, 3).to_pylist()
     assert len(arrowsmith.read_json(b"", "a: int8")[0:1]) == 0
 
@@ -72,8 +77,9 @@ def test_unknown_columns_are_key_errors(table: arrowsmith.Table, key: str) -> No
 
 
 def test_wrong_keys_are_type_errors(table: arrowsmith.Table) -> None:
-    with pytest.raises(TypeError):
-        table[1]  # type: ignore[call-overload]
+    for key in (1, ("id", 2), None):
+        with pytest.raises(TypeError, match=r"rows by a slice, table\[10:20\]; found"):
+            table[key]  # type: ignore[index]
     with pytest.raises(NotImplementedError, match="step"):
         table[::2]
 
