@@ -114,6 +114,16 @@ impl Node {
         self.nulls = true;
     }
 
+    /// Whether there was a value other than null.
+    pub(super) fn has_values(&self) -> bool {
+        !matches!(self.kind, Kind::Nothing)
+    }
+
+    /// Whether values have no common kind.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.kind, Kind::Json)
+    }
+
     pub(super) fn json(&mut self) {
         self.kind = Kind::Json;
     }

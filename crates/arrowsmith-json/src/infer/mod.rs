@@ -40,7 +40,8 @@ pub struct InferOptions {
     /// Maximum number of distinct keys of an object below the record itself; an object with more
     /// becomes a map. Default 1000.
     pub object_keys_max: usize,
-    /// Skip records that are not JSON instead of failing. Default `false`.
+    /// Skip records that are not JSON instead of failing, and those that are no objects where
+    /// others are. Default `false`.
     pub skip_malformed: bool,
     /// Accept `NaN`, `Infinity` and `-Infinity` as numbers. Default `false`.
     pub allow_nan: bool,
@@ -79,6 +80,9 @@ pub struct Observed {
 pub struct Inferrer {
     options: Arc<InferOptions>,
     root: Node,
+    /// Records that are no objects, if malformed ones are skipped: if any is an object, these are
+    /// malformed.
+    others: Node,
     records: u64,
     /// Number of records before the current chunk.
     records_before: u64,
@@ -96,8 +100,8 @@ impl Inferrer {
     /// An inferrer without any records.
     pub fn new(options: InferOptions) -> Self {
         let fields_left = options.limits.fields_max.saturating_mul(KEYS_PER_FIELD);
-        let (root, options) = (Node::default(), Arc::new(options));
-        Self { options, root, records: 0, records_before: 0, fields_left, source: 0 }
+        let (root, others, options) = (Node::default(), Node::default(), Arc::new(options));
+        Self { options, root, others, records: 0, records_before: 0, fields_left, source: 0 }
     }
 
     /// Sets the number of the source of the next chunks. Together with the positions of the chunks
@@ -113,7 +117,9 @@ impl Inferrer {
     pub fn merge(&mut self, other: Self) -> Result<()> {
         let keys_max = self.options.object_keys_max;
         let mut room = Room { keys_max, fields_left: self.fields_left };
-        let fits = self.root.absorb(other.root, self.options.limits.fields_max, &mut room);
+        let fields_max = self.options.limits.fields_max;
+        let fits = self.root.absorb(other.root, fields_max, &mut room)
+            & self.others.absorb(other.others, fields_max, &mut room);
         self.fields_left = room.fields_left;
         self.records += other.records;
         if fits {
@@ -132,7 +138,12 @@ impl Inferrer {
     /// What a decoder with the schema of all sampled records accepts although it would change that
     /// schema.
     pub fn watch(&self) -> Option<Watch> {
-        self.root.watch(true, &self.options)
+        if self.has_objects() {
+            return self.root.watch(true, &self.options);
+        }
+        // An object makes all others malformed, even where the column takes any value.
+        let any = self.others.is_json().then_some(Watch::Null);
+        any.or_else(|| self.others.watch(true, &self.options))
     }
 
     /// Number of records sampled so far.
@@ -165,7 +176,13 @@ impl Inferrer {
         if self.records == 0 {
             return Err(Error::schema("", "there are no records to infer a schema from"));
         }
-        Ok(self.root.into_schema(&self.options))
+        let root = if self.has_objects() { self.root } else { self.others };
+        Ok(root.into_schema(&self.options))
+    }
+
+    /// Whether `root` has the kinds of all records that are not malformed.
+    fn has_objects(&self) -> bool {
+        !self.options.skip_malformed || self.root.has_values()
     }
 
     /// The options.
@@ -243,7 +260,9 @@ impl Inferrer {
             reader.at = start;
         }
         reader.fields_left = self.fields_left;
-        reader.value(Some(&mut self.root), 0)?;
+        let is_other = self.options.skip_malformed && !reader.is_object();
+        let root = if is_other { &mut self.others } else { &mut self.root };
+        reader.value(Some(root), 0)?;
         self.fields_left = reader.fields_left;
         after(reader)?;
         self.records += 1;

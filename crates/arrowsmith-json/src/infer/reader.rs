@@ -106,6 +106,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether the value that starts here is an object.
+    pub(super) fn is_object(&self) -> bool {
+        self.peek() == Some(b'{')
+    }
+
     /// The error here: the text ends, or something else was expected.
     fn fault<T>(&self, expected: &'static str) -> Read<T> {
         let ends = self.at >= self.bytes.len();

@@ -109,9 +109,12 @@ fn records_that_drift_are_read_as_if_all_were_known_before() {
     for seed in 0..scale::number("ARROWSMITH_SEEDS", 400, 20_000) {
         let records = drift::records(seed, seed % 5 == 0);
         let text = lines(&records);
-        let schema = Arc::new(drift::schema(&records));
         let rng = &mut Rng::new(seed);
         let on_error = *rng.pick(&[OnError::Fail, OnError::Skip, OnError::Null]);
+        let schema = Arc::new(match on_error {
+            OnError::Fail => drift::schema(&records),
+            _ => drift::schema_of_good(&records),
+        });
         let expected = decoded(&schema, &text, on_error);
         for threads in 1..=4 {
             let chunk_bytes = *rng.pick(&[1, 30, 200, 1000, 1 << 20]);
@@ -129,7 +132,7 @@ fn records_that_drift_are_read_as_if_all_were_known_before() {
 }
 
 #[test]
-fn records_that_are_not_json_are_left_out_wherever_they_are() {
+fn records_that_are_bad_are_left_out_wherever_they_are() {
     for seed in 0..scale::number("ARROWSMITH_SEEDS", 100, 5_000) {
         let records = drift::records(seed, false);
         let schema = Arc::new(drift::schema(&records));
@@ -138,7 +141,8 @@ fn records_that_are_not_json_are_left_out_wherever_they_are() {
         let mut text = String::new();
         for line in good.lines() {
             if rng.one_in(10) {
-                let bad: &[&str] = &["{\"new\":1", "nonsense", "{\"new\":tru}", "{\"a\":[}"];
+                let bad =
+                    ["{\"new\":1", "nonsense", "{\"new\":tru}", "{\"a\":[}", "5", "null", "[{}]"];
                 text.push_str(bad[rng.below(bad.len())]);
                 text.push('\n');
             }
@@ -151,6 +155,30 @@ fn records_that_are_not_json_are_left_out_wherever_they_are() {
             let how = How { records_max: 3, threads, chunk_bytes, on_error: OnError::Skip };
             let all = collected(grow(inputs(rng, &text), cpu(), how).unwrap()).unwrap();
             assert_eq!(all, expected, "seed {seed}, {how:?}\n{text}");
+        }
+    }
+}
+
+/// Records that are no objects are rows until one is an object.
+#[test]
+fn other_records_are_bad_once_there_is_an_object() {
+    let others = "5\n\"x\"\nnull\n".repeat(10);
+    for (text, rows, names) in [
+        (others.clone(), 30, "value"),
+        (others.clone() + "{\"a\":1}\n", 1, "a"),
+        (format!("{{\"a\":1}}\n{others}{{\"b\":1}}\n"), 2, "a b"),
+        ("null\n".repeat(30) + "{\"a\":{}}\n", 1, "a"),
+        ("[1]\n".repeat(30) + "{}\n", 1, ""),
+    ] {
+        for chunk_bytes in [1, 40, 1 << 20] {
+            let how = How { records_max: 2, threads: 2, chunk_bytes, on_error: OnError::Skip };
+            let input = || vec![Input::bytes(text.clone().into_bytes())];
+            let all = collected(grow(input(), cpu(), how).unwrap()).unwrap();
+            let schema = all.schema();
+            let found: Vec<&str> = schema.fields().iter().map(|field| &**field.name()).collect();
+            assert_eq!((all.num_rows(), found.join(" ").as_str()), (rows, names), "{text}");
+            let again = written(grow(input(), cpu(), how).unwrap()).unwrap();
+            assert_eq!(again, all, "{text}");
         }
     }
 }
