@@ -13,7 +13,7 @@ mod tables;
 
 use std::fmt::Write;
 
-use crate::layout::{Class, Layout, LayoutError};
+use crate::layout::{Class, Declaration, Layout, LayoutError};
 
 pub use names::{check_name, default_name};
 
@@ -129,7 +129,7 @@ std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity
     );
     // The classes, if no header declares them.
     if options.includes.is_empty() && root != "void" {
-        let declared = forward(&layout.root.to);
+        let declared = forward(&layout.root.to, layout.root_declaration);
         text = text.replacen(
             "\n// If the program has",
             &format!("\n{declared}\n// If the program has"),
@@ -139,15 +139,12 @@ std::uint32_t {name}_write(const void *root, void *message, std::size_t capacity
     text
 }
 
-/// The name of the root's class: C++ cannot declare a template or a nested class without its
-/// header.
+/// The root's class, or `void` where C++ cannot declare it without its header.
 fn root_type(layout: &Layout, options: &Options) -> String {
     let class = &layout.root.to;
-    if options.includes.is_empty() && class.contains(['<', '(']) {
-        "void".into()
-    } else {
-        tagged(class)
-    }
+    // A layout that is older than its declaration has that of a class.
+    let cannot = layout.root_declaration == Declaration::None || class.contains(['<', '(']);
+    if options.includes.is_empty() && cannot { "void".into() } else { tagged(class) }
 }
 
 /// A class with its tag, which a function of the same name, such as `index` of the C library, does
@@ -167,11 +164,12 @@ const TAGS_END: &str = "\
 #pragma clang diagnostic pop
 #endif";
 
-fn forward(class: &str) -> String {
+fn forward(class: &str, declaration: Declaration) -> String {
+    let tag = if declaration == Declaration::Struct { "struct" } else { "class" };
     let mut parts: Vec<&str> = class.split("::").collect();
     let last = parts.pop().unwrap_or_default();
     let spaces: String = parts.iter().map(|part| format!("namespace {part} {{ ")).collect();
-    format!("{spaces}class {last};{}\n", " }".repeat(parts.len()))
+    format!("{spaces}{tag} {last};{}\n", " }".repeat(parts.len()))
 }
 
 fn source(layout: &Layout, options: &Options) -> String {

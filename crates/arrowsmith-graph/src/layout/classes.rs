@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use gimli::constants as dw;
 
-use super::LayoutError;
 use super::dwarf::{Debug, Entry, spell};
+use super::{Declaration, LayoutError};
 
 type Result<T> = std::result::Result<T, LayoutError>;
 
@@ -91,6 +91,23 @@ impl<'a> Classes<'a> {
             )),
             _ => Err(LayoutError::new(wanted, "is no class that the debug information defines")),
         }
+    }
+
+    /// How the class can be declared without its definition.
+    pub fn declaration(&self, name: &str) -> Result<Declaration> {
+        let entry = self.entry(name)?;
+        let mut outer = entry.parent;
+        while let Some(parent) = outer.map(|index| &self.debug.entries[index]) {
+            if parent.tag != dw::DW_TAG_namespace || parent.name.is_none() {
+                return Ok(Declaration::None);
+            }
+            outer = parent.parent;
+        }
+        Ok(match entry.tag {
+            _ if name.contains('<') => Declaration::None,
+            dw::DW_TAG_structure_type => Declaration::Struct,
+            _ => Declaration::Class,
+        })
     }
 
     /// The children of a class.

@@ -48,8 +48,31 @@ pub struct Layout {
     pub target: Target,
     /// The possible classes of a message's first object.
     pub root: Reference,
+    /// How the root's static class is declared.
+    #[serde(default, skip_serializing_if = "Declaration::is_class")]
+    pub root_declaration: Declaration,
     /// The classes of possible objects; the index is the type id.
     pub classes: Vec<Class>,
+}
+
+/// How C++ declares a class without its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Declaration {
+    /// As `class`.
+    #[default]
+    Class,
+    /// As `struct`.
+    Struct,
+    /// It cannot be declared: it is in another class, or of a template.
+    None,
+}
+
+impl Declaration {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    const fn is_class(&self) -> bool {
+        matches!(self, Self::Class)
+    }
 }
 
 /// The target of a program. All targets are little-endian.

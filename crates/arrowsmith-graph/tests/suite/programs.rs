@@ -205,10 +205,8 @@ fn generated_compiles(folder: &Folder, header: &str, objects: &str, root: &str, 
     }
     for (compiler, language) in compilers() {
         let built = Command::new(compiler)
-            .args(["-Wall", "-Wextra", "-Werror", "-O1", "-c", language, &include])
+            .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", language, &include])
             .arg(format!("-I{}", here.join("../../../../../cpp/include").display()))
-            .arg("-o")
-            .arg(folder.0.join("generated.o"))
             .arg(folder.0.join(format!("{name}.cpp")))
             .status()
             .unwrap();
@@ -233,6 +231,43 @@ fn default_names_meet_none_of_the_program_or_the_library() {
         let name = default_name(stem, &made, &[]);
         generated_compiles(&folder, "time.hpp", "struct index i;", "index", &name);
         assert!(!folder.0.join("time.hpp").exists());
+    }
+}
+
+/// Without `--include` the root is declared as the program declares it, before or after.
+#[test]
+fn the_root_is_declared_as_in_the_program() {
+    let folder = Folder::new("declared");
+    let text = "#pragma once\nstruct A { int a; };\nclass B { public: int b; };\n\
+                namespace n { struct C { int c; }; }\nstruct Outer { struct D { int d; } d; };\n\
+                template <typename V> struct E { V e; };\n";
+    std::fs::write(folder.0.join("own.hpp"), text).unwrap();
+    let objects = format!("{text}A a; B b; n::C c; Outer o; E<int> e;\n");
+    let object = folder.compile(&objects, &[]);
+    let cpp_include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cpp/include");
+    for (root, class) in
+        [("A", "A"), ("B", "B"), ("n::C", "n::C"), ("Outer::D", "void"), ("E<int>", "void")]
+    {
+        let made = from_object(&object, &options(root)).unwrap().layout;
+        let options = generate::Options { name: "root".into(), includes: Vec::new() };
+        for file in generate::cpp(&made, &options).unwrap() {
+            std::fs::write(folder.0.join(file.name), file.text).unwrap();
+        }
+        for (compiler, language) in compilers().into_iter().step_by(2) {
+            for order in [["own.hpp", "root.hpp"], ["root.hpp", "own.hpp"]] {
+                let user = folder.0.join("user.cpp");
+                let [first, second] = order.map(|header| format!("#include \"{header}\"\n"));
+                let uses = format!("static_assert(sizeof(root::Root *) == sizeof({class} *));\n");
+                std::fs::write(&user, first + &second + &uses).unwrap();
+                let built = Command::new(compiler)
+                    .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", language])
+                    .arg(format!("-I{}", cpp_include.display()))
+                    .args([user, folder.0.join("root.cpp")])
+                    .status()
+                    .unwrap();
+                assert!(built.success(), "{root}: {compiler} {language}");
+            }
+        }
     }
 }
 

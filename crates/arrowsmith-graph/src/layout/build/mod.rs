@@ -173,7 +173,9 @@ impl<'a> Builder<'a> {
         let mut reference = Reference { to: root, nullable: false, targets: Vec::new() };
         self.targets("root", &mut reference, &order)?;
         self.all_refusals()?;
-        Ok(Layout { format: FORMAT, target: self.debug.target.clone(), root: reference, classes })
+        let root_declaration = self.classes.declaration(&reference.to)?;
+        let target = self.debug.target.clone();
+        Ok(Layout { format: FORMAT, target, root: reference, root_declaration, classes })
     }
 
     /// Keeps a refusal, so that the walk goes on and finds the others.
