@@ -40,9 +40,15 @@ fn generate(args: &GenerateArgs) -> Outcome {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => {
-            let stem = args.program.program.file_stem().unwrap_or_default().to_string_lossy();
-            let plain = stem.split('.').next().unwrap_or_default();
-            generate::default_name(plain, &layout, &args.include)
+            let file = args.program.program.file_name().unwrap_or_default().to_string_lossy();
+            match file.strip_suffix(".layout.json") {
+                // Generated before, with this name.
+                Some(name) => name.to_owned(),
+                None => {
+                    let stem = file.split('.').next().unwrap_or_default();
+                    generate::default_name(stem, &layout, &args.include)
+                }
+            }
         }
     };
     generate::check_name(&name, &names).map_err(|error| Failure::Usage(error.to_string()))?;
