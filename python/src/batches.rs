@@ -272,8 +272,8 @@ impl Drop for Batches {
     }
 }
 
-/// Whether Python exits: a thread of another library that asks for the GIL from then on would wait
-/// for ever, and the library, as the process ends, for its thread.
+/// Whether Python exits: a thread of another library that asks for the GIL from then on would never
+/// get it, and the library, as the process ends, would wait for its thread.
 static EXITS: AtomicBool = AtomicBool::new(false);
 
 /// Threads that have the GIL, or wait for it, by [`attached`].

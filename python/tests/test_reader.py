@@ -222,6 +222,6 @@ next(batches)
 
 
 def test_python_exits_while_other_threads_read(path: Path) -> None:
-    """A thread of pyarrow that asked for the GIL too late would be waited for, for ever."""
+    """A thread of pyarrow that wants the GIL too late would never end."""
     for _ in range(8):
         subprocess.run([sys.executable, "-c", LEAVE, path], timeout=60, check=True)

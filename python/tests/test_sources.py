@@ -227,3 +227,38 @@ def test_files_in_an_archive(lines: bytes, tmp_path: Path, expected: pa.Table) -
     source = Unopened((tmp_path / "x.parquet").read_bytes())
     assert arrowsmith.scan_parquet(source).select("id").filter("id < 9").collect().num_rows == 9
     assert arrowsmith.parquet_metadata(source)["rows"] == ROWS
+
+
+def test_urls_of_files(path: Path, lines: bytes, tmp_path: Path) -> None:
+    copy = tmp_path / "with space.jsonl"
+    copy.write_bytes(lines)
+    for url in (path.as_uri(), copy.as_uri(), f"file://localhost{path}", f"{tmp_path.as_uri()}/*"):
+        assert arrowsmith.read_json(url).num_rows == ROWS
+        scan = arrowsmith.scan_json(url)
+        assert sum(part.collect().num_rows for part in scan.split(1 << 20)) == ROWS
+    target = (tmp_path / "x.parquet").as_uri()
+    written = arrowsmith.write_parquet(arrowsmith.read_json(path), target)
+    assert written.bytes == (tmp_path / "x.parquet").stat().st_size
+    assert arrowsmith.convert_json(path, (tmp_path / "x.arrow").as_uri()).rows == ROWS
+    with pytest.raises(arrowsmith.ConfigError, match="with an absolute path"):
+        arrowsmith.read_json("file://x.jsonl")
+    for url in ("memory://x.jsonl", "sftp://user:SECRET@host/x.jsonl"):
+        with pytest.raises(arrowsmith.ConfigError, match=r"source: .*fsspec\.open\(url\)") as info:
+            arrowsmith.read_json(url)
+        assert "SECRET" not in str(info.value)
+        with pytest.raises(arrowsmith.ConfigError, match=r"target: .*fsspec\.open\(url, 'wb'\)"):
+            arrowsmith.write_parquet(arrowsmith.read_json(path), url)
+
+
+def test_a_path_may_look_like_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "memory:").mkdir()
+    (tmp_path / "memory:" / "x.jsonl").write_text('{"a":1}')
+    monkeypatch.chdir(tmp_path)
+    assert arrowsmith.read_json("memory://x.jsonl").num_rows == 1
+
+
+def test_files_that_other_processes_cannot_open() -> None:
+    sources: list[Any] = [Unopened(b"{}"), [b"{}", Unopened(b"{}")]]
+    for source in sources:
+        with pytest.raises(arrowsmith.ConfigError, match="split: other processes cannot open"):
+            arrowsmith.scan_json(source, "a: int64").split()

@@ -2,6 +2,7 @@
 """Settings of stores, beside a server of these tests that says what it was sent."""
 
 import json
+import multiprocessing
 import pickle
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 import arrowsmith
 from arrowsmith._types import StorageOptions
+from conftest import ROWS
 
 KEY = "AKIDEXAMPLE"
 SECRET = "SECRET/key"
@@ -205,3 +207,25 @@ def test_missing_credentials_name_the_remedy(store: Store, monkeypatch: pytest.M
     remedy = r'403.*storage_options=\{"aws_access_key_id"'
     with pytest.raises(PermissionError, match=remedy):
         arrowsmith.read_json("s3://box/a.jsonl", storage_options=options)
+
+
+def count(url: str) -> int | str:
+    """Return the rows, or what was raised: for another process."""
+    try:
+        return arrowsmith.read_json(url).num_rows
+    except arrowsmith.ArrowsmithError as error:
+        return str(error)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork")
+def test_a_forked_process_does_not_wait_for_ever(store: Store, path: Path) -> None:
+    store.objects["/x.jsonl"] = b'{"a":1}\n{"a":2}\n'
+    url = f"{store.url}/x.jsonl"
+    assert count(url) == 2
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply_async(count, (url,)).get(timeout=60)
+        assert "get_context('spawn')" in str(found)
+        assert pool.apply_async(count, (str(path),)).get(timeout=60) == ROWS
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply_async(count, (url,)).get(timeout=60) == 2
+    assert count(url) == 2

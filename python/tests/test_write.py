@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing Parquet and converting JSON, read back by other libraries."""
 
+import io
 import json
 import threading
+import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any, BinaryIO
 from urllib.parse import unquote
 
 import duckdb
@@ -56,6 +59,52 @@ def test_data_of_any_library_is_written(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.parquet"
         written = arrowsmith.write_parquet(data, path)
         assert pyarrow.parquet.read_table(path).num_rows == written.rows in (2, 100), name
+
+
+class Slow(io.BytesIO):
+    """Takes a part of what it is given."""
+
+    def write(self, data: Any, /) -> int:
+        return super().write(bytes(data[:100_000]))
+
+
+class Unopened:
+    """A file as fsspec has it."""
+
+    mode = "wb"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def open(self) -> BinaryIO:
+        return self.path.open(self.mode)  # type: ignore[return-value]
+
+
+def test_file_objects_are_targets(tmp_path: Path) -> None:
+    table = rows(200_000)
+    for file in (io.BytesIO(), Slow()):
+        written = arrowsmith.write_parquet(table, file, codec="none")
+        assert written == (200_000, len(file.getvalue()))
+        assert pyarrow.parquet.read_table(io.BytesIO(file.getvalue())).equals(table)
+    with (tmp_path / "x.parquet").open("wb") as opened:
+        arrowsmith.write_parquet(table, opened)
+    with pyarrow.OSFile(str(tmp_path / "y.parquet"), "wb") as stream:
+        arrowsmith.write_parquet(table, stream)
+    arrowsmith.write_parquet(table, Unopened(tmp_path / "z.parquet"))
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as archive:
+        arrowsmith.write_parquet(table, zipfile.Path(archive, "in.parquet"))
+    assert (
+        arrowsmith.read_parquet(zipfile.Path(tmp_path / "z.zip", "in.parquet")).num_rows == 200_000
+    )
+    for name in "xyz":
+        assert pyarrow.parquet.read_table(tmp_path / f"{name}.parquet").equals(table)
+    empty = io.BytesIO()
+    for option in ({"partition_by": ["key"]}, {"append": True}, {"table": "delta"}):
+        with pytest.raises(arrowsmith.ConfigError, match=f"{next(iter(option))} makes a folder"):
+            arrowsmith.write_parquet(table, empty, **option)
+    with pytest.raises(arrowsmith.ConfigError, match="codec"):
+        arrowsmith.write_parquet(table, empty, codec="zip")
+    assert empty.getvalue() == b""
 
 
 def test_a_folder_is_partitioned(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOption
 from arrowsmith._progress import watching
 from arrowsmith._scan import Scan, translated
 from arrowsmith._signature import with_options
-from arrowsmith._sources import opened, stored
+from arrowsmith._sources import opened, stored, writable
 from arrowsmith._types import (
     Appendable,
     ArrowArray,
@@ -34,6 +34,8 @@ from arrowsmith._types import (
     Source,
     StorageOptions,
     Target,
+    UnopenedFile,
+    WritableFile,
     WriteOptions,
     Written,
 )
@@ -309,7 +311,7 @@ def scan_parquet(
 
 def write_parquet(
     data: ArrowStream | ArrowArray,
-    target: Target,
+    target: Target | WritableFile | UnopenedFile,
     *,
     storage_options: StorageOptions | None = None,
     progress: Progress = False,
@@ -324,7 +326,8 @@ def write_parquet(
         data: a table or reader of any library with the Arrow PyCapsule interface: ``Table`` and
             ``Reader`` of this package, of pyarrow, polars, DuckDB, pandas.
         target: a path, or a URL such as ``s3://bucket/table.parquet``; a folder if it ends in
-            ``/``, is one, or an option needs one.
+            ``/``, is one, or an option needs one. Or a binary file, or one that is not open yet (of
+            fsspec or upath): it is written when all is complete.
         storage_options: settings of the store that the target is in, see ``read_json``.
         progress: see ``read_json``; the bytes are those of Arrow.
         **options: how the file is written, see ``WriteOptions``; ``None`` is the default of each.
@@ -335,10 +338,10 @@ def write_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: writing failed.
     """
-    target, total = stored(target, storage_options), getattr(data, "nbytes", None)
+    total = getattr(data, "nbytes", None)
     total = total if isinstance(total, int) else None
-    with watching(progress) as watch:
-        return Written(*_lib.write_parquet(data, target, options, watch, total))
+    with writable(target, storage_options, options) as place, watching(progress) as watch:
+        return Written(*_lib.write_parquet(data, place, options, watch, total))
 
 
 @with_options(JsonReadOptions)

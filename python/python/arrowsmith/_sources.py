@@ -5,15 +5,37 @@ And sources and targets in stores, with settings.
 """
 
 import os
-from collections.abc import AsyncIterable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import AsyncIterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from arrowsmith import _lib
-from arrowsmith._types import Source, StorageOptions, Target
-from arrowsmith.errors import ConfigError
+from arrowsmith._types import Source, StorageOptions, Target, UnopenedFile, WritableFile
+from arrowsmith.errors import ArrowsmithError, ConfigError
 
 if TYPE_CHECKING:
     from arrowsmith._async import Files
+
+_STORES = ("s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss", "http", "https")
+"""The schemes that the library opens by itself."""
+
+_PIECE = 1 << 20
+"""Bytes that are copied at once."""
+
+
+class _Process:
+    """Whether stores were used by this process, or by the one that it was forked from."""
+
+    is_using = False
+    is_forked = False
+
+
+def _after_fork() -> None:
+    _Process.is_forked = _Process.is_using or _Process.is_forked
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def opened(
@@ -31,14 +53,62 @@ def opened(
 
 def located(source: Any, storage: StorageOptions | None) -> Source:
     """Return the source with the settings of its store, and nothing opened."""
-    if isinstance(source, (list, tuple)):
+    is_list = isinstance(source, (list, tuple))
+    for part in source if is_list else [source]:
+        if _is_unopened(part):
+            found = type(part).__name__
+            raise ConfigError(
+                f"split: other processes cannot open a {found}: pass a path or the URL of a store"
+            )
+    if is_list:
         return [_with_settings(part, storage) for part in source]
     return cast(Source, _with_settings(source, storage))
 
 
 def stored(target: Target, storage: StorageOptions | None) -> Target:
     """Return the target, with the settings of its store if it is in one."""
-    return cast(Target, _with_settings(target, storage))
+    return cast(Target, _with_settings(target, storage, "target"))
+
+
+@contextmanager
+def writable(
+    target: Target | WritableFile | UnopenedFile,
+    storage: StorageOptions | None,
+    options: Mapping[str, object],
+) -> Iterator[Target]:
+    """Yield the target, or a temporary file, whose bytes are written to the file that it is."""
+    is_open = not isinstance(target, (str, os.PathLike)) and hasattr(target, "write")
+    if not is_open and not _is_unopened(target):
+        yield stored(cast(Target, target), storage)
+        return
+    import tempfile
+
+    for name in ("partition_by", "rows_per_file", "bytes_per_file", "append", "table"):
+        if options.get(name):
+            raise ConfigError(f"target: {name} makes a folder: pass a path or URL, not a file")
+    with tempfile.TemporaryDirectory(prefix="arrowsmith-") as folder:
+        path = os.path.join(folder, "rows.parquet")
+        yield path
+        file: Any = target
+        with open(path, "rb") as rows:
+            if is_open:
+                _copy(rows, file)
+            else:
+                with _opened_as(file, "wb") as written:
+                    _copy(rows, written)
+
+
+def _copy(source: BinaryIO, target: WritableFile) -> None:
+    while piece := source.read(_PIECE):
+        rest = memoryview(piece)
+        while rest:
+            count = target.write(rest)
+            rest = rest[len(rest) if count is None else count :]
+
+
+def _opened_as(file: Any, mode: str) -> Any:
+    """Return what opening a file gives; only fsspec's has a mode of its own."""
+    return file.open() if hasattr(file, "mode") else file.open(mode)
 
 
 def _one(source: Any, storage: StorageOptions | None, files: "Files | None") -> Any:
@@ -60,18 +130,50 @@ def _one(source: Any, storage: StorageOptions | None, files: "Files | None") -> 
             )
         return files.of(source)
     if _is_unopened(source):
-        file: Any = source
-        # Only fsspec's has a mode of its own.
-        return file.open() if hasattr(file, "mode") else file.open("rb")
+        return _opened_as(source, "rb")
     return _with_settings(source, storage)
 
 
-def _with_settings(place: Any, storage: StorageOptions | None) -> Any:
+def _with_settings(place: Any, storage: StorageOptions | None, argument: str = "source") -> Any:
     """Return text or a part of a split scan with settings; files of this machine have none."""
     name = place.name if isinstance(place, _lib.File) else place
-    if not storage or not isinstance(name, str) or "://" not in name:
+    if not isinstance(name, str) or "://" not in name:
         return place
-    return _lib.Stored(place, *_settings(storage))
+    scheme, _, rest = name.partition("://")
+    if scheme.lower() in _STORES:
+        _use_stores(scheme)
+        return _lib.Stored(place, *_settings(storage)) if storage else place
+    if place is not name or os.path.exists(name):
+        return place
+    if scheme.lower() in ("file", "local"):
+        return _path(rest, name, argument)
+    if not scheme.replace("+", "").replace("-", "").isalnum():
+        return place
+    mode = "" if argument == "source" else ", 'wb'"
+    raise ConfigError(
+        f"{argument}: {scheme}:// is none of {', '.join(_STORES)}, hf, file; what fsspec has is "
+        f"taken as its file: fsspec.open(url{mode})"
+    )
+
+
+def _path(rest: str, url: str, argument: str) -> str:
+    """Return the path, or pattern, of a URL of a file."""
+    from urllib.request import url2pathname
+
+    host, slash, path = rest.partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise ConfigError(f"{argument}: {url}: expected file:///PATH, with an absolute path")
+    return url2pathname(slash + path)
+
+
+def _use_stores(scheme: str) -> None:
+    if _Process.is_forked:
+        # The threads that wait for answers did not survive, and what they wait with is shared.
+        raise ArrowsmithError(
+            f"{scheme}://: this process was forked from one that had read or written a URL: start "
+            "processes by multiprocessing.get_context('spawn') or 'forkserver'"
+        )
+    _Process.is_using = True
 
 
 def _settings(storage: StorageOptions | None) -> tuple[list[tuple[str, str]], ...]:

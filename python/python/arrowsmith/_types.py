@@ -24,6 +24,14 @@ class UnopenedFile(Protocol):
         ...
 
 
+class WritableFile(Protocol):
+    """An object with a ``write`` method that takes bytes."""
+
+    def write(self, data: Any, /) -> Any:
+        """Write bytes, and return how many."""
+        ...
+
+
 class ArrowSchema(Protocol):
     """An object with an Arrow schema: ``pyarrow.Schema``, ``arrowsmith.Schema``."""
 
