@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options: those of the library's table, in signatures, types and help."""
 
+import asyncio
 import inspect
 import typing
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -106,3 +108,32 @@ def test_types_of_some_columns() -> None:
     for refused in ({"id": "int65"}, {"id": "int8, b: int8"}, {"id.x": "int8"}, {"": "int8"}):
         with pytest.raises(arrowsmith.SchemaError):
             arrowsmith.read_json(text, types=refused)
+
+
+def test_parent_fields_that_no_document_has_are_said() -> None:
+    text = b'{"meta":{"page":1,"x.y":2,"a/b":3},"r":[{"a":1}]}'
+    there = ["meta.page", "p=meta.page", "/meta/page", "/meta/a~1b", '"meta"."x.y"']
+    absent = {"nope": "nope", "p=nope.x": "p", "meta.pgae": "meta.pgae", "/nope/x": "nope.x"}
+
+    def all_of(fields: list[str]) -> list[list[str]]:
+        def table() -> arrowsmith.Table:
+            return arrowsmith.read_json(text, records="r", parent_fields=fields)
+
+        schema = arrowsmith.infer_schema(text, records="r", parent_fields=fields)
+        reader = arrowsmith.open_json(text, records="r", parent_fields=fields)
+        later = arrowsmith.read_json_async(text, records="r", parent_fields=fields)
+        schemas = [table().schema, schema, reader.schema, asyncio.run(later).schema]
+        return [schema.names for schema in schemas]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for field in there:
+            assert all(len(names) == 2 for names in all_of([field]))
+        arrowsmith.read_json(text, records="r", parent_fields=["nope"], columns=["a"])
+    for field, name in absent.items():
+        with pytest.warns(UserWarning, match=f"no column {name}: no document has") as found:
+            assert all_of([field]) == [["a"]] * 4
+        assert len(found) == 4
+        assert sum(warning.filename == __file__ for warning in found) == 3
+    with pytest.warns(UserWarning, match="or the schema lacks it"):
+        arrowsmith.read_json(text, "a: int8", records="r", parent_fields=["meta.page"])

@@ -20,7 +20,7 @@ from arrowsmith import _lib
 from arrowsmith._lib import Batch, Reader, Schema, Table, __version__
 from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOptions
 from arrowsmith._progress import watching
-from arrowsmith._scan import Scan, translated
+from arrowsmith._scan import Scan, check_parents, translated
 from arrowsmith._signature import with_options
 from arrowsmith._sources import opened, stored, writable
 from arrowsmith._types import (
@@ -119,7 +119,9 @@ def read_json(
     given = translated("json", source, schema, options, storage_options)
     source = opened(source, storage_options)
     with watching(progress) as watch:
-        return _lib.read_json(source, schema, rejects, on_device, given, None, watch)
+        table = _lib.read_json(source, schema, rejects, on_device, given, None, watch)
+    check_parents(table.schema, options)
+    return table
 
 
 @with_options(JsonReadOptions)
@@ -141,7 +143,7 @@ async def read_json_async(
     from arrowsmith._async import reading
 
     with watching(progress) as watch:
-        return await reading(
+        table = await reading(
             source,
             storage_options,
             lambda file, cancel: _lib.read_json(
@@ -154,6 +156,8 @@ async def read_json_async(
                 watch,
             ),
         )
+    check_parents(table.schema, options)
+    return table
 
 
 @with_options(JsonReadOptions)
@@ -173,7 +177,9 @@ def open_json(
     ``read_json``; an error in the data is raised by the iteration, after the rows before it.
     """
     given = translated("json", source, schema, options, storage_options)
-    return _lib.open_json(opened(source, storage_options), schema, rejects, on_device, given)
+    reader = _lib.open_json(opened(source, storage_options), schema, rejects, on_device, given)
+    check_parents(reader.schema, options)
+    return reader
 
 
 @with_options(JsonReadOptions)
@@ -204,7 +210,9 @@ def infer_schema(
     ``str`` of it is the text form, which can be edited and stored. The arguments are those of
     ``read_json``. The position of a file object is after the bytes that were read.
     """
-    return _lib.infer_schema(opened(source, storage_options), options)
+    schema = _lib.infer_schema(opened(source, storage_options), options)
+    check_parents(schema, options)
+    return schema
 
 
 @with_options(ParquetReadOptions)

@@ -5,6 +5,7 @@ Nothing is read before rows or their schema are needed.
 """
 
 import os
+import warnings
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -20,6 +21,8 @@ _CHANGED = {
     *("file_column", "offset_column", "record_column"),
 }
 """Options with which the columns are not those of the records."""
+
+_UNQUOTED = str.maketrans("", "", '"`')
 
 SPLIT_BYTES = "64MiB"
 """The size of a part, unless another one is given."""
@@ -327,6 +330,27 @@ def translated(
     if not is_expression(options.get("filter")):
         return options
     return {**options, "filter": Scan(format, source, schema, options, storage)._options["filter"]}
+
+
+def check_parents(schema: Schema, options: Mapping[str, object]) -> None:
+    """Warn of fields of documents that are no columns: their paths may be misspelled.
+
+    It is no error: a document may lack an optional one, and another file of the same kind have it.
+    """
+    given = options.get("parent_fields")
+    if not isinstance(given, (list, tuple)) or options.get("columns") or options.get("flatten"):
+        return
+    for text in given:
+        name, is_named, path = (part.strip() for part in text.partition("="))
+        if not is_named:
+            path = name
+            keys = path[1:].split("/") if path.startswith("/") else [path.translate(_UNQUOTED)]
+            name = ".".join(key.replace("~1", "/").replace("~0", "~") for key in keys)
+        if name not in schema.names:
+            message = (
+                f"parent_fields: no column {name}: no document has {path}, or the schema lacks it"
+            )
+            warnings.warn(message, stacklevel=3)
 
 
 def is_plain(name: str) -> bool:
