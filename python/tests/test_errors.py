@@ -65,7 +65,12 @@ RECORDS = {"records": "r", "schema": "a: int64"}
         (b'{"m":' + DEEP + b',"r":[]}', RECORDS, "(see depth_max)"),
         (
             b'{"r":[' + b'{"a":1},' * 99 + b'{"a":2}],"m":1}',
-            {**RECORDS, "parent_fields": ["m"], "record_bytes_max": 20},
+            {
+                "records": "r",
+                "schema": "a: int64, m: int64",
+                "parent_fields": ["m"],
+                "record_bytes_max": 20,
+            },
             "(see record_bytes_max)",
         ),
         (b"", {}, "schema gives the columns"),
