@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.spark
 
+import org.slf4j.LoggerFactory
+
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -11,9 +14,19 @@ import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
  * Lets Spark read JSON with Arrowsmith: `spark.sql.extensions` names this class. Queries, tables
  * and streams stay as they are, and so do their results.
  */
-class ArrowsmithExtensions extends (SparkSessionExtensions => Unit) {
+class ArrowsmithExtensions private[spark] (version: String)
+    extends (SparkSessionExtensions => Unit) {
+
+  def this() = this(SPARK_VERSION)
+
   override def apply(extensions: SparkSessionExtensions): Unit =
-    extensions.injectOptimizerRule(session => SwapJson(session))
+    if (version.startsWith("4.")) {
+      extensions.injectOptimizerRule(session => SwapJson(session))
+    } else {
+      LoggerFactory
+        .getLogger(classOf[ArrowsmithExtensions])
+        .warn("Arrowsmith reads JSON in Spark 4; this is {}: its own reader stays", version)
+    }
 }
 
 /** Replaces the format of JSON relations whose options allow it. */
@@ -25,7 +38,10 @@ private case class SwapJson(session: SparkSession) extends Rule[LogicalPlan] {
       plan.transform {
         case scan @ LogicalRelation(json: HadoopFsRelation, _, _, _, _) if isSwapped(json) =>
           val format = new ArrowsmithJsonFormat(support(json))
-          val swapped = json.copy(fileFormat = format)(json.sparkSession)
+          // Spark drops a relation that equals the one before the rule, and up to 4.0 any format
+          // equals one whose class is derived from it.
+          val marked = json.options + (Support.Swapped -> "true")
+          val swapped = json.copy(fileFormat = format, options = marked)(json.sparkSession)
           scan.copy(relation = swapped)
       }
     }

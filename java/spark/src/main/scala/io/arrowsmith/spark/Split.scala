@@ -11,13 +11,12 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.io.Text
 
 import org.apache.spark.TaskContext
-import org.apache.spark.memory.MemoryMode
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptionsInRead, JacksonParser}
 import org.apache.spark.sql.catalyst.util.FailureSafeParser
 import org.apache.spark.sql.execution.arrowsmith.{Rows, Settings}
 import org.apache.spark.sql.execution.datasources.{HadoopFileLinesReader, PartitionedFile}
-import org.apache.spark.sql.execution.vectorized.{ColumnVectorUtils, ConstantColumnVector}
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
@@ -386,11 +385,11 @@ private object Split {
   }
 
   private def constants(file: PartitionedFile, scan: Scan): Array[ColumnVector] =
-    Array.tabulate[ColumnVector](scan.partitions.length) { index =>
-      // The number of rows does not matter to a constant.
-      val column = new ConstantColumnVector(1, scan.partitions(index).dataType)
-      ColumnVectorUtils.populate(column, file.partitionValues, index, MemoryMode.ON_HEAP)
-      column
+    if (scan.partitions.isEmpty) {
+      Array.empty
+    } else {
+      val (columns, _) = new Rows(scan.partitions).take(Iterator(file.partitionValues), 1)
+      columns.map(new RepeatedVector(_))
     }
 
   /** Reads records with Spark's parser. */

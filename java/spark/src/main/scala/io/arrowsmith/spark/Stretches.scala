@@ -234,7 +234,9 @@ private object Stretches {
     at
   }
 
-  private def after(text: ByteBuffer, byte: Int): Int = math.min(lineEnd(text, byte) + 1, text.limit)
+  /** The start of the line after that of a byte. */
+  private def after(text: ByteBuffer, byte: Int): Int =
+    math.min(lineEnd(text, byte) + 1, text.limit)
 
   /** The white space of JSON. */
   val Blanks = " \t\r\n"

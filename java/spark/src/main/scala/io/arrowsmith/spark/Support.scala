@@ -49,6 +49,9 @@ private object Support {
 
   private val formats: Set[String] = Set("dateformat", "timestampformat", "timestampntzformat")
 
+  /** An option of relations whose format was replaced. */
+  val Swapped = "arrowsmith"
+
   /** Options that do not change what a valid record is, or that only Spark's own steps use. */
   private val options: Set[String] = Set(
     // Files.
@@ -64,6 +67,7 @@ private object Support {
     "serialization.format",
     "compression",
     "returning_batch",
+    Swapped,
     // Bad records, and what Jackson accepts beyond JSON.
     "mode",
     "columnnameofcorruptrecord",

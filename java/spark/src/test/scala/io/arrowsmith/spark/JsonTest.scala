@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
 import org.junit.jupiter.api.Assumptions.assumeTrue
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerStageCompleted}
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.types._
@@ -213,6 +213,37 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     val named = spark.read.schema(schema).format("arrowsmith-json").load(path)
     assertTrue(isNative(named))
     assertEquals(10, named.collect().length)
+  }
+
+  @Test def otherVersionsOfSparkKeepTheirReader(): Unit = {
+    var rules = 0
+    val extensions = new SparkSessionExtensions {
+      override def injectOptimizerRule(builder: RuleBuilder): Unit = rules += 1
+    }
+    Seq("3.5.9", "5.0.0").foreach(new ArrowsmithExtensions(_)(extensions))
+    assertEquals(0, rules)
+    Seq("4.0.2", "4.2.0").foreach(new ArrowsmithExtensions(_)(extensions))
+    new ArrowsmithExtensions()(extensions)
+    assertEquals(3, rules)
+  }
+
+  /** Values of every type that Spark finds in the names of folders, and an absent one. */
+  @Test def typesOfFolders(): Unit = {
+    val days = Seq("2024-02-29", "__HIVE_DEFAULT_PARTITION__", "2023-01-01")
+    for ((day, n) <- days.zipWithIndex) {
+      val time = s"2024-01-0${n + 1} 10%3A11%3A12"
+      val folder = s"i=$n/l=${1L << 40}$n/x=$n.5/ok=${n == 0}/s=tëxt$n/d=$day/t=$time"
+      write(s"folders/$folder/a.json", records(20, n).mkString("\n") + "\n{\"id\":\"x\"}")
+    }
+    val of = schema.add("i", IntegerType).add("l", LongType).add("x", DoubleType)
+      .add("ok", BooleanType).add("s", StringType).add("d", DateType).add("t", TimestampType)
+    for (last <- Seq("DECIMAL(20, 0)", "SHORT", "BYTE", "FLOAT", "BINARY")) {
+      val typed = StructType(of.filterNot(_.name == "i") ++ StructType.fromDDL(s"i $last"))
+      def read = spark.read.schema(typed).json(folder.resolve("folders").toString)
+      assertEquals(63, same(last)(read.drop("i")).length)
+      same(s"$last, value")(read.selectExpr("id", "cast(i as string)", "d", "l + 1"))
+      assertTrue(scans(read.drop("points")).forall(_.supportsColumnar))
+    }
   }
 
   @Test def cleanRecordsOfAnySplit(): Unit =

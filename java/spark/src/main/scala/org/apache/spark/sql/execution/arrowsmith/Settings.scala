@@ -2,14 +2,15 @@
 package org.apache.spark.sql.execution.arrowsmith
 
 import java.nio.ByteBuffer
+import java.util.Locale
 
 import scala.annotation.nowarn
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
+import org.apache.hadoop.io.compress.CompressionCodecFactory
 
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.io.HadoopCodecStreams
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.storage.StorageUtils
 import org.apache.spark.util.SerializableConfiguration
@@ -19,7 +20,7 @@ object Settings {
 
   /** Sends the settings to the executors. */
   def broadcast(session: SparkSession, conf: Configuration): Broadcast[SerializableConfiguration] =
-    SerializableConfiguration.broadcast(session.sparkContext, conf)
+    session.sparkContext.broadcast(new SerializableConfiguration(conf))
 
   /**
    * Counts bytes of a file as read by this thread, where Hadoop's file systems count theirs: Spark
@@ -32,7 +33,10 @@ object Settings {
   /** Gives back the memory of a file that was mapped; it must not be used any more. */
   def unmap(mapped: ByteBuffer): Unit = StorageUtils.dispose(mapped)
 
-  /** Whether Spark takes a file of this name for a compressed one. */
-  def isCompressed(conf: Configuration, path: Path): Boolean =
-    HadoopCodecStreams.getDecompressionCodec(conf, path).isDefined
+  /** Whether some version of Spark takes a file of this name for a compressed one. */
+  def isCompressed(conf: Configuration, path: Path): Boolean = {
+    val name = path.getName.toLowerCase(Locale.ROOT)
+    new CompressionCodecFactory(conf).getCodec(path) != null ||
+    Seq(".gzip", ".zst", ".zstd").exists(name.endsWith)
+  }
 }
