@@ -14,10 +14,20 @@ use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_engine::ColumnDecoder;
 use arrowsmith_parquet::row_bytes;
 
+use super::portion::fewer;
+
+/// Starts decoding a column.
+pub(crate) type Open = Box<dyn FnOnce() -> Result<Box<dyn ColumnDecoder>> + Send>;
+
 /// The source of the values.
 pub(crate) enum Stream {
+    /// A column that is decoded once its first rows are wanted: thousands of them are opened on all
+    /// threads, and hold no buffers before that.
+    Closed(Open),
     /// An engine.
     Decoder(Box<dyn ColumnDecoder>),
+    /// A column of which all rows are decoded.
+    Done,
     /// A column that the file does not have.
     Null(DataType),
     /// A constant: an array of one row.
@@ -28,8 +38,14 @@ impl Stream {
     /// The next `rows` rows, or those that are left; fewer, at least one, if they would take up
     /// much more than `bytes_max` bytes.
     pub(crate) fn next(&mut self, rows: usize, bytes_max: usize) -> Result<ArrayRef> {
+        if let Self::Closed(_) = self
+            && let Self::Closed(open) = std::mem::replace(self, Self::Done)
+        {
+            *self = Self::Decoder(open()?);
+        }
         match self {
             Self::Decoder(decoder) => decoder.next_within(rows, bytes_max),
+            Self::Closed(_) | Self::Done => Err(fewer()),
             Self::Null(data_type) => {
                 let rows = fitting(rows, row_bytes(data_type), bytes_max)?;
                 Ok(new_null_array(data_type, rows))
@@ -63,6 +79,8 @@ pub(crate) struct FieldTask {
     cast_to: Option<DataType>,
     /// Which of the decoded rows stay; `None`: all.
     mask: Option<BooleanBuffer>,
+    /// Rows that are decoded in all, and so far.
+    rows: usize,
     rows_done: usize,
     /// Decoded rows that are too large to be cast at once.
     pending: Option<ArrayRef>,
@@ -77,11 +95,12 @@ impl FieldTask {
         stream: Stream,
         field: &Field,
         stored: &DataType,
-        mask: Option<BooleanBuffer>,
+        (rows, mask): (usize, Option<BooleanBuffer>),
         bytes_stored: u64,
     ) -> Self {
         let cast_to = (field.data_type() != stored).then(|| field.data_type().clone());
-        Self { stream, cast_to, mask, rows_done: 0, pending: None, bytes_stored, weight: 0 }
+        let (rows_done, pending, weight) = (0, None, 0);
+        Self { stream, cast_to, mask, rows, rows_done, pending, bytes_stored, weight }
     }
 
     /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask
@@ -108,6 +127,10 @@ impl FieldTask {
             array = filter(&array, &mask)?;
         }
         self.rows_done += rows;
+        if self.rows_done >= self.rows {
+            // Its buffers are those of the next column.
+            self.stream = Stream::Done;
+        }
         Ok((array, rows))
     }
 }

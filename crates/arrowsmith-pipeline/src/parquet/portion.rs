@@ -12,7 +12,7 @@ use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{Budget, Claim, RowSelection};
 
-use super::field::FieldTask;
+use super::field::{FieldTask, Stream};
 use super::prepare::{Condition, FilterPlan, Prepared};
 use super::window::Windows;
 
@@ -87,13 +87,13 @@ impl Portion {
         let mask = (selection != exact).then(|| mask_of(&exact, &selection));
         let (rows, batch_rows) = (selection.rows(), self.batch_rows);
         let budget = prepared.budget(prepared.plan(), self.row_group, claim)?;
-        let window = Window {
+        let window = Arc::new(Window {
             row_group: self.row_group,
             selection,
             batch_rows,
             mask: mask.clone(),
             budget: Arc::clone(&budget),
-        };
+        });
         let file = prepared.opened.with(prepared.ranges(prepared.plan(), self.row_group)?)?;
         let mut fields = prepared.fields(&file, &window)?;
         if !self.counted {
@@ -115,7 +115,7 @@ impl Portion {
         };
         let mut streams = Vec::new();
         for column in &condition.plan.fields {
-            streams.push(prepared.stream(&file, column, &window)?);
+            streams.push(Stream::Decoder(prepared.open(&file, column, &window)?));
         }
         let bytes_max = file.limits().memory_bytes_max / 4;
         let mut windows = Windows::new(streams, bytes_max, claim.hold(0));

@@ -6,6 +6,7 @@
 //! the others columns are found by name; one that is missing is null, in conditions, too; one of
 //! another type is cast, and a value out of range is an error.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use arrow_array::ArrayRef;
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
-use arrowsmith_engine::{Chain, ColumnRequest, Engine};
+use arrowsmith_engine::{Chain, ColumnDecoder, ColumnRequest, Engine};
 use arrowsmith_parquet::{
     Budget, Claim, Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
     count_rows, uncounted_column,
@@ -193,10 +194,14 @@ impl Prepared {
     }
 
     /// Starts decoding the fields of the batches, over the rows of a window.
-    pub(crate) fn fields(&self, file: &File, window: &Window) -> Result<Vec<FieldTask>> {
+    pub(crate) fn fields(
+        self: &Arc<Self>,
+        file: &File,
+        window: &Arc<Window>,
+    ) -> Result<Vec<FieldTask>> {
         let mut tasks = Vec::with_capacity(self.sources.len());
         for (source, field) in self.sources.iter().zip(self.schema.fields()) {
-            let mask = window.mask.clone();
+            let mask = (window.selection.rows(), window.mask.clone());
             tasks.push(match source {
                 Source::Null => {
                     let stream = Stream::Null(field.data_type().clone());
@@ -208,7 +213,11 @@ impl Prepared {
                 }
                 Source::Column(index) => {
                     let column = &self.plan.fields[*index];
-                    let stream = self.stream(file, column, window)?;
+                    let (this, opened, rows) = (Arc::clone(self), file.clone(), Arc::clone(window));
+                    let index = *index;
+                    let stream = Stream::Closed(Box::new(move || {
+                        this.open(&opened, &this.plan.fields[index], &rows)
+                    }));
                     let (mut stored, mut plain) = (0, 0_u64);
                     for leaf in column.leaves() {
                         let range = file.chunk_range(window.row_group, leaf.index)?;
@@ -227,7 +236,12 @@ impl Prepared {
     }
 
     /// Starts decoding one column.
-    pub(crate) fn stream(&self, file: &File, column: &Column, window: &Window) -> Result<Stream> {
+    pub(crate) fn open(
+        &self,
+        file: &File,
+        column: &Column,
+        window: &Window,
+    ) -> Result<Box<dyn ColumnDecoder>> {
         let request = ColumnRequest {
             file,
             row_group: window.row_group,
@@ -237,7 +251,7 @@ impl Prepared {
             options: &self.options,
             budget: &window.budget,
         };
-        self.engine.column(&request).map(Stream::Decoder)
+        self.engine.column(&request)
     }
 
     /// The explanation, by this file.
@@ -326,13 +340,16 @@ fn sources(
     request: &Request,
     values: &[ArrayRef],
 ) -> Result<Vec<Source>> {
+    let mut places = HashMap::with_capacity(plan.fields.len());
+    for (index, column) in plan.fields.iter().enumerate() {
+        places.entry(column.field().name().as_str()).or_insert(index);
+    }
     let source = |field: &FieldRef| {
         let place = request.partitions.fields.iter().position(|known| known.name() == field.name());
         if let Some(value) = place.and_then(|place| values.get(place)) {
             return Ok(Source::Constant(Arc::clone(value)));
         }
-        let found = plan.fields.iter().position(|column| column.field().name() == field.name());
-        let Some(index) = found else { return missing(field) };
+        let Some(&index) = places.get(field.name().as_str()) else { return missing(field) };
         fits(plan.fields[index].data_type(), field)?;
         Ok(Source::Column(index))
     };

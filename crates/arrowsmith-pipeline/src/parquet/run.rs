@@ -2,6 +2,8 @@
 //! Threads that run the schedule's jobs, and the consumer that takes the batches.
 //!
 //! There is one lock, held for moments only. With one thread the consumer does the work itself.
+//! Files may have thousands of columns, each of a few microseconds of work: who waits is woken only
+//! by what it waits for.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,11 +31,16 @@ struct State {
     schedule: Schedule,
     stop: bool,
     alive: usize,
+    /// Threads that wait for a job.
+    idle: usize,
 }
 
 struct Shared {
     state: Mutex<State>,
-    changed: Condvar,
+    /// There may be a job.
+    jobs: Condvar,
+    /// The consumer may go on.
+    taken: Condvar,
     /// Stored bytes that were decoded.
     bytes: Arc<AtomicU64>,
 }
@@ -41,6 +48,19 @@ struct Shared {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes threads that wait for a job, if there are any.
+    fn wake(&self, state: &State) {
+        if state.idle > 0 {
+            self.jobs.notify_all();
+        }
+    }
+
+    /// Ends the threads.
+    fn stop(&self) {
+        self.lock().stop = true;
+        self.jobs.notify_all();
     }
 }
 
@@ -73,18 +93,20 @@ pub(crate) struct Parts {
 impl ParquetBatches {
     pub(crate) fn start(parts: Parts) -> Result<Self> {
         let bytes = Arc::<AtomicU64>::default();
-        let state = State { schedule: parts.schedule, stop: false, alive: 0 };
+        let state = State { schedule: parts.schedule, stop: false, alive: 0, idle: 0 };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
-            changed: Condvar::new(),
+            jobs: Condvar::new(),
+            taken: Condvar::new(),
             bytes: Arc::clone(&bytes),
         });
         let weak = Arc::downgrade(&shared);
         let pool = Arc::clone(shared.lock().schedule.pool());
         pool.on_press(move || {
             let Some(shared) = weak.upgrade() else { return false };
-            let pressed = shared.lock().schedule.press();
-            shared.changed.notify_all();
+            let mut state = shared.lock();
+            let pressed = state.schedule.press();
+            shared.wake(&state);
             pressed
         });
         let progress = Progress { bytes, bytes_total: parts.bytes_total, ..Progress::default() };
@@ -147,11 +169,10 @@ impl ParquetBatches {
             let taken = state.schedule.take();
             if taken.is_none() && state.schedule.moves() != before {
                 // A portion without rows has freed memory, even if there is no batch.
-                self.shared.changed.notify_all();
+                self.shared.wake(&state);
             }
             if let Some(pieces) = taken {
-                drop(state);
-                self.shared.changed.notify_all();
+                self.shared.wake(&state);
                 return pieces.map(Some);
             }
             if state.schedule.ended() {
@@ -170,7 +191,7 @@ impl ParquetBatches {
             if state.alive == 0 {
                 return Err(io::Error::other("the decoder threads are gone").into());
             }
-            state = match self.shared.changed.wait_timeout(state, CANCEL_POLL) {
+            state = match self.shared.taken.wait_timeout(state, CANCEL_POLL) {
                 Ok((state, _)) => state,
                 Err(poisoned) => poisoned.into_inner().0,
             };
@@ -203,8 +224,7 @@ impl Iterator for ParquetBatches {
         self.done |= !matches!(next, Some(Ok(_)));
         if self.done {
             // The threads have to stop.
-            self.shared.lock().stop = true;
-            self.shared.changed.notify_all();
+            self.shared.stop();
         }
         next
     }
@@ -214,8 +234,7 @@ impl std::iter::FusedIterator for ParquetBatches {}
 
 impl Drop for ParquetBatches {
     fn drop(&mut self) {
-        self.shared.lock().stop = true;
-        self.shared.changed.notify_all();
+        self.shared.stop();
         for thread in self.threads.drain(..) {
             // Panics became errors before.
             let _ = thread.join();
@@ -236,7 +255,7 @@ impl Alive {
 impl Drop for Alive {
     fn drop(&mut self) {
         self.0.lock().alive -= 1;
-        self.0.changed.notify_all();
+        self.0.taken.notify_all();
     }
 }
 
@@ -245,15 +264,23 @@ fn work(shared: &Shared) {
     let mut state = shared.lock();
     while !state.stop && !state.schedule.ended() {
         let Some(job) = state.schedule.job() else {
-            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle += 1;
+            state = shared.jobs.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle -= 1;
             continue;
         };
         drop(state);
         let done = run(job, &shared.bytes);
         state = shared.lock();
         state.schedule.done(done);
-        shared.changed.notify_all();
+        shared.wake(&state);
+        if state.schedule.can_take() {
+            shared.taken.notify_one();
+        }
     }
+    // The others see the end, too.
+    shared.jobs.notify_all();
+    shared.taken.notify_all();
 }
 
 /// Does one job; a panic becomes an error.

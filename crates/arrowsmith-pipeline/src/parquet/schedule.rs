@@ -306,6 +306,19 @@ impl Schedule {
         }
     }
 
+    /// Whether [`Schedule::take`] would return something, or free memory.
+    pub(crate) fn can_take(&self) -> bool {
+        let Some(portion) = self.portions.front() else { return self.ended() };
+        match portion.stage {
+            Stage::Waiting(_) | Stage::Starting => false,
+            Stage::Failed(_) => true,
+            Stage::Running => {
+                let all = portion.taken == portion.work.rows || portion.empty == 0;
+                all || portion.failed > 0
+            }
+        }
+    }
+
     /// How often [`Schedule::take`] has freed memory.
     pub(crate) fn moves(&self) -> u64 {
         self.moves
