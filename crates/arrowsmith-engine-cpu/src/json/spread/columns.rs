@@ -181,10 +181,11 @@ impl<I: Isa> Walker<'_, I> {
                     return None;
                 }
             }
-            if skip::is_usual(isa, input.window(from), to.wrapping_sub(from)) {
+            let outside = usize::from(self.spread.members.get(member)?.depth);
+            let flat = outside < self.options.limits.depth_max || input.at(from) != b'[';
+            if flat && skip::is_usual(isa, input.window(from), to.wrapping_sub(from)) {
                 continue;
             }
-            let outside = usize::from(self.spread.members.get(member)?.depth);
             if isa.vectorize(SkipOne { walker: self, pos: from, outside }) != to {
                 return None;
             }

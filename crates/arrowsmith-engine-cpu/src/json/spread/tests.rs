@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use arrowsmith_core::{Chunk, DecodeOptions, Decoder, Framing, PADDING_BYTES};
+use arrow_schema::{DataType, Field, Schema};
+use arrowsmith_core::{Chunk, DecodeOptions, Decoder, ErrorKind, Framing, OnError, PADDING_BYTES};
 use arrowsmith_engine::{Answer, Chain, ColumnDecoder, ColumnRequest, Declined, Engine};
 use arrowsmith_parquet::{Column, File, ReadOptions};
 use arrowsmith_plan::Plan;
@@ -95,5 +96,37 @@ fn mixed_records_are_not_left_to_the_walker() {
         let spread = &decoder.state.spread;
         assert_eq!((spread.limit, spread.penalty), (RECORDS_MAX, 0), "{workload}");
         assert!(!spread.keys.is_empty(), "{workload}");
+    }
+}
+
+/// A list that no column needs is a level of nesting, however it is skipped.
+#[test]
+fn skipped_lists_are_levels() {
+    let mut text = Vec::new();
+    for n in 0..2_000 {
+        let value = if n % 50 == 49 { "[1,2]" } else { "\"[1,2]\"" };
+        text.extend_from_slice(format!("{{\"a\":{n},\"x\":{value},\"b\":true}}\n").as_bytes());
+    }
+    let len = text.len();
+    text.resize(len + PADDING_BYTES, 0);
+    let field = |name, data_type| Field::new(name, data_type, true);
+    let fields = vec![field("a", DataType::Int64), field("b", DataType::Boolean)];
+    let plan = Plan::new(Arc::new(Schema::new(fields))).unwrap();
+    let mut options = DecodeOptions::default();
+    options.on_error = OnError::Skip;
+    options.limits = options.limits.with_depth_max(1);
+    for (level, in_order) in
+        Level::available().into_iter().flat_map(|level| [(level, true), (level, false)])
+    {
+        let mut decoder = JsonDecoder::new(&plan, options.clone(), level).unwrap();
+        if !in_order {
+            decoder.state.predictors.iter_mut().for_each(|predictor| predictor.rest());
+        }
+        let mut chunk = Chunk::new(&text, Framing::Lines);
+        chunk.len = len;
+        let report = decoder.decode(&chunk).unwrap();
+        let kinds = report.rejects.iter().map(|reject| reject.error.kind);
+        assert_eq!(kinds.collect::<Vec<_>>(), [ErrorKind::DepthExceeded; 40], "{}", level.name());
+        assert_eq!(decoder.flush().unwrap().unwrap().num_rows(), 1_960);
     }
 }
