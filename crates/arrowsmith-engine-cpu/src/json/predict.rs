@@ -246,16 +246,8 @@ impl Predictor {
             slot.literal = literal;
             missed = true;
         }
-        let mut next = place + 1;
-        if place < due {
-            // It has to be after the member before it.
-            let to = (due - 1).min(slots.len() - 1);
-            slots[place..=to].rotate_left(1);
-            self.number(slots, place);
-            next = to + 1;
-            missed = true;
-        }
-        if missed {
+        let next = self.after(slots, place, due);
+        if missed || place < due {
             self.miss(slots);
         }
         next
@@ -267,10 +259,23 @@ impl Predictor {
             return due + at + 1;
         }
         if let Some(at) = slots.iter().skip(1).position(same) {
+            let next = self.after(slots, at + 1, due);
             self.miss(slots);
-            return at + 2;
+            return next;
         }
         self.insert(slots, member, due, due)
+    }
+
+    /// Moves the slot at `place` behind the member before it, if it is not there yet. Returns the
+    /// slot expected after it.
+    fn after(&mut self, slots: &mut [Slot], place: usize, due: usize) -> usize {
+        if place >= due {
+            return place + 1;
+        }
+        let to = (due - 1).min(slots.len() - 1);
+        slots[place..=to].rotate_left(1);
+        self.number(slots, place);
+        to + 1
     }
 
     /// Inserts a slot at `at`, if there is room. Returns the slot expected after it.

@@ -247,6 +247,14 @@ pub fn is_usual<I: Isa>(isa: I, window: &[u8; 64], len: usize) -> bool {
     let lie = word & 0xFF_FFFF_FFFF == u64::from_le_bytes(*b"false\0\0\0");
     let literal = ((truth | null) & (len == 4)) | (lie & (len == 5));
 
+    let list = is_list(isa, window, len);
+    (len <= 64) & (string | number | literal | list)
+}
+
+/// Whether the first `len` bytes of a window are a list of natural numbers without white space.
+#[inline(always)]
+fn is_list<I: Isa>(isa: I, window: &[u8; 64], len: usize) -> bool {
+    let digits = isa.digits(window);
     // The bytes between the brackets.
     let inner = u64::MAX >> (66_usize.wrapping_sub(len) & 63) << 1;
     let commas = isa.equal_to(window, b',');
@@ -256,9 +264,22 @@ pub fn is_usual<I: Isa>(isa: I, window: &[u8; 64], len: usize) -> bool {
     // A number follows the bracket and each comma.
     odd |= ((commas & inner) << 1 | 2) & !starts;
     odd |= zeros & inner;
-    let list = (first == b'[') & (last == b']') & ((len == 2) | (odd == 0));
+    let last = window[len.wrapping_sub(1) & 63];
+    (window[0] == b'[') & (last == b']') & ((len == 2) | (odd == 0))
+}
 
-    (len <= 64) & (string | number | literal | list)
+/// The length of the value at the start of a window, if it ends in it and is a string without
+/// escapes, or a list of natural numbers without white space.
+#[inline(always)]
+pub fn short<I: Isa>(isa: I, window: &[u8; 64]) -> Option<usize> {
+    if window[0] == b'"' {
+        let stops = isa.string_stop(window) & !1;
+        let end = stops.trailing_zeros() as usize;
+        return (stops != 0 && window[end & 63] == b'"').then_some(end + 1);
+    }
+    let close = isa.equal_to(window, b']');
+    let len = close.trailing_zeros() as usize + 1;
+    (close != 0 && is_list(isa, window, len)).then_some(len)
 }
 
 /// As [`value`], token by token.

@@ -324,6 +324,10 @@ proptest! {
             let escapes = bytes[..len].contains(&b'\\');
             let plain = whole && len <= 64 && bytes[0] == b'"' && !escapes;
             prop_assert!(expected || !plain, "{}", level.name());
+            let short = level.dispatch(Short(input));
+            prop_assert!(short.is_none() || short == level.dispatch(Skip(input, rules)));
+            let listed = expected && matches!(bytes[0], b'"' | b'[');
+            prop_assert!(!listed || short == Some(len), "{}", level.name());
         }
     }
 
@@ -501,6 +505,16 @@ impl Kernel for Usual<'_> {
 
     fn run<I: Isa>(self, isa: I) -> bool {
         skip::is_usual(isa, self.0.window(0), self.1)
+    }
+}
+
+struct Short<'a>(Input<'a>);
+
+impl Kernel for Short<'_> {
+    type Output = Option<usize>;
+
+    fn run<I: Isa>(self, isa: I) -> Self::Output {
+        skip::short(isa, self.0.window(0))
     }
 }
 

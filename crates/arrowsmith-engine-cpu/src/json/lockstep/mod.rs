@@ -21,6 +21,7 @@ mod script;
 use arrowsmith_core::Framing;
 use arrowsmith_simd::isa::{Isa, Kernel};
 use arrowsmith_simd::lanes::{self, LANES, Positions, has};
+use arrowsmith_simd::skip;
 
 use self::script::{Action, Script};
 use super::build::Values;
@@ -388,15 +389,8 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(never)]
     fn skip_lanes(&mut self, pos: &mut Positions, there: u8, outside: usize) -> bool {
         let isa = self.isa;
-        for lane in 0..LANES {
-            if has(there, lane) {
-                let from = pos[lane];
-                let end = isa.vectorize(SkipOne { walker: self, pos: from, outside });
-                if end == FAIL {
-                    return false;
-                }
-                pos[lane] = end;
-            }
+        if !isa.vectorize(SkipLanes { walker: self, pos, there, outside }) {
+            return false;
         }
         self.left_out.values += u64::from((there & self.left_out.lanes).count_ones());
         true
@@ -406,6 +400,49 @@ impl<I: Isa> Walker<'_, I> {
     #[inline(never)]
     fn absent(&mut self, id: Id) {
         self.columns.push_nulls(self.program, id, LANES);
+    }
+}
+
+/// Skips a value in each of these lanes: short strings and lists by one look, numbers together. What
+/// this does not recognise is skipped as any other value is.
+struct SkipLanes<'w, 'a, 'p, I> {
+    walker: &'w mut Walker<'a, I>,
+    pos: &'p mut Positions,
+    there: u8,
+    outside: usize,
+}
+
+impl<I: Isa> Kernel for SkipLanes<'_, '_, '_, I> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<J: Isa>(self, _isa: J) -> bool {
+        let Self { walker, pos, there, outside } = self;
+        let (isa, input) = (walker.isa, walker.input);
+        let lists = outside < walker.options.limits.depth_max;
+        let mut numbers = 0;
+        for lane in 0..LANES {
+            let first = input.at(pos[lane]);
+            numbers |= u8::from(first == b'-' || first.is_ascii_digit()) << lane;
+        }
+        if numbers & there == there && isa.float_lanes(input, pos, there).is_some() {
+            return true;
+        }
+        for lane in 0..LANES {
+            if !has(there, lane) {
+                continue;
+            }
+            let from = pos[lane];
+            let end = match skip::short(isa, input.window(from)) {
+                Some(len) if lists || input.at(from) == b'"' => from + len,
+                _ => walker.skip(walker.space(from), outside, false),
+            };
+            if end == FAIL {
+                return false;
+            }
+            pos[lane] = end;
+        }
+        true
     }
 }
 

@@ -14,7 +14,8 @@ fn object(fields: usize) -> Object {
     Object { first: 1, keys, index, unselected, table, fields: Vec::new() }
 }
 
-/// Reads an object of these fields as the walker does; returns how many texts were not expected.
+/// Reads an object of these fields as the walker does, of which those that the object does not have
+/// are unknown keys; returns how many texts were not expected.
 fn read(predictor: &mut Predictor, fields: &[usize]) -> usize {
     predictor.start();
     let mut slots = std::mem::take(&mut predictor.slots);
@@ -23,7 +24,11 @@ fn read(predictor: &mut Predictor, fields: &[usize]) -> usize {
         let (text, follows, field) = match fields.get(at) {
             Some(field) => {
                 let head = if at == 0 { '{' } else { ',' };
-                (format!("{head}\"k{field}\":"), Follows::Field(Fast::I64), *field)
+                let text = format!("{head}\"k{field}\":");
+                match *field < predictor.places.len() {
+                    true => (text, Follows::Field(Fast::I64), *field),
+                    false => (text, Follows::Unknown, 0),
+                }
             }
             None => ("}".to_owned(), Follows::End, 0),
         };
@@ -69,6 +74,19 @@ fn fields_that_come_later_find_their_place() {
         }
     }
     assert_eq!(read(&mut predictor, &[5, 4, 1, 0]), 1);
+}
+
+/// A rare field before keys that no column needs, which it follows in the schema.
+#[test]
+fn keys_without_a_field_find_their_place() {
+    let mut predictor = Predictor::new(&object(4));
+    let usual = [0, 1, 8, 2, 9];
+    for fields in [&usual[..], &usual, &[0, 1, 3, 8, 2, 9], &usual] {
+        read(&mut predictor, fields);
+    }
+    assert_eq!(read(&mut predictor, &[0, 1, 3, 8, 2, 9]), 0);
+    // One text is not there, and the next is.
+    assert_eq!(read(&mut predictor, &usual), 1);
 }
 
 #[test]
