@@ -403,8 +403,8 @@ impl<I: Isa> Walker<'_, I> {
     }
 }
 
-/// Skips a value in each of these lanes: short strings and lists by one look, numbers together. What
-/// this does not recognise is skipped as any other value is.
+/// Skips a value in each of these lanes: short strings and lists by one look, numbers together.
+/// What this does not recognise is skipped as any other value is.
 struct SkipLanes<'w, 'a, 'p, I> {
     walker: &'w mut Walker<'a, I>,
     pos: &'p mut Positions,
