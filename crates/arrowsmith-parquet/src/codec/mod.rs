@@ -13,6 +13,8 @@ mod lz4;
 mod snappy;
 mod zstandard;
 
+use std::cell::RefCell;
+
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use parquet::basic::Compression;
 
@@ -30,41 +32,64 @@ pub trait Decompressor: Send {
     fn output_bytes_max(&self, input_bytes: usize) -> Option<usize>;
 }
 
-/// The codecs that have been used, with their state and output buffers, reused by one column chunk
-/// after another.
-#[derive(Default)]
+/// The output buffer of a column chunk, reused by one after another, and the chunk's codec.
+///
+/// Decompressors, which are large and slow to create, are those of the thread: thousands of chunks
+/// may be read in turns.
 pub struct PageBuffers {
-    decompressors: Vec<(Compression, Box<dyn Decompressor>)>,
+    codec: Compression,
     /// At least as long as requested: never shrunk, never zeroed again.
     output: Vec<u8>,
-    /// The values of a chunk's pages that are kept while the next page is read.
-    chosen: usize,
+}
+
+impl Default for PageBuffers {
+    fn default() -> Self {
+        Self { codec: Compression::UNCOMPRESSED, output: Vec::new() }
+    }
 }
 
 impl std::fmt::Debug for PageBuffers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PageBuffers")
+            .field("codec", &self.codec)
             .field("output_bytes", &self.output.len())
-            .finish_non_exhaustive()
+            .finish()
     }
+}
+
+thread_local! {
+    /// The decompressors that a thread has used; one for each codec, whatever its level.
+    static DECOMPRESSORS: RefCell<Vec<(Compression, Box<dyn Decompressor>)>> =
+        const { RefCell::new(Vec::new()) };
+}
+
+/// Calls with the thread's decompressor of a codec.
+fn with_decompressor<T>(
+    codec: Compression,
+    call: impl FnOnce(&mut dyn Decompressor) -> Result<T>,
+) -> Result<T> {
+    let same =
+        |known: &Compression| std::mem::discriminant(known) == std::mem::discriminant(&codec);
+    DECOMPRESSORS.with_borrow_mut(|all| {
+        let place = match all.iter().position(|(known, _)| same(known)) {
+            Some(place) => place,
+            None => {
+                all.push((codec, decompressor(codec)?));
+                all.len() - 1
+            }
+        };
+        call(all[place].1.as_mut())
+    })
 }
 
 /// Readable bytes after a decompressed page, of any value.
 pub(crate) const SLACK_BYTES: usize = 128;
 
 impl PageBuffers {
-    /// Gets the decompressor for a chunk ready. Levels of compression do not matter to it.
+    /// Gets ready for a chunk of a codec.
     pub(crate) fn choose(&mut self, codec: Compression) -> Result<()> {
-        let same =
-            |known: &Compression| std::mem::discriminant(known) == std::mem::discriminant(&codec);
-        if let Some(place) = self.decompressors.iter().position(|(known, _)| same(known)) {
-            self.chosen = place;
-            return Ok(());
-        }
-        let decompressor = decompressor(codec)?;
-        self.chosen = self.decompressors.len();
-        self.decompressors.push((codec, decompressor));
-        Ok(())
+        self.codec = codec;
+        with_decompressor(codec, |_| Ok(()))
     }
 
     /// Bytes that the buffers keep for the next chunk.
@@ -78,27 +103,25 @@ impl PageBuffers {
         if self.output.len() < wanted {
             // A new zeroed vector costs nothing until it is written, unlike one that grows.
             self.output = Vec::new();
+            // Pages of one chunk are about as long.
             // Bounded: by page_bytes_max, and by what the compressed bytes may become.
-            self.output = vec![0; wanted.next_multiple_of(64 << 10)];
+            self.output = vec![0; (wanted + wanted / 16).next_multiple_of(4 << 10)];
         }
     }
 
     /// Decompresses into `output[skip..skip + bytes]`; `output[..skip]` stays as the caller wrote
     /// it.
     pub(crate) fn decompress(&mut self, input: &[u8], skip: usize, bytes: usize) -> Result<()> {
-        let Some((_, decompressor)) = self.decompressors.get_mut(self.chosen) else {
-            return Err(corrupt("no codec has been chosen"));
-        };
-        decompressor.decompress(input, &mut self.output[skip..skip + bytes])
+        let output = &mut self.output[skip..skip + bytes];
+        with_decompressor(self.codec, |decompressor| decompressor.decompress(input, output))
     }
 
     /// Whether this much input can become this much output.
     pub(crate) fn plausible(&self, input_bytes: usize, output_bytes: usize) -> bool {
-        let bound = self
-            .decompressors
-            .get(self.chosen)
-            .and_then(|(_, decompressor)| decompressor.output_bytes_max(input_bytes));
-        bound.is_none_or(|bound| output_bytes <= bound)
+        let bound = with_decompressor(self.codec, |decompressor| {
+            Ok(decompressor.output_bytes_max(input_bytes))
+        });
+        bound.is_ok_and(|bound| bound.is_none_or(|bound| output_bytes <= bound))
     }
 
     /// The buffer that [`PageBuffers::decompress`] writes to.
