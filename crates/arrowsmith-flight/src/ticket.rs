@@ -22,8 +22,8 @@ const MAGIC: &[u8; 3] = b"AT1";
 const HEAD_BYTES: usize = 3 + 1 + 8;
 const SEAL_BYTES: usize = 32;
 
-/// Maximum size of a ticket, in bytes.
-pub const TICKET_BYTES_MAX: usize = 128 << 10;
+/// Maximum size of a ticket, in bytes: a statement of SQL has up to 1 MiB.
+pub const TICKET_BYTES_MAX: usize = (1 << 20) + (4 << 10);
 
 /// The purpose of a seal. Tickets of one purpose are invalid for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

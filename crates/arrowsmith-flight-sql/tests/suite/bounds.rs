@@ -244,7 +244,7 @@ async fn what_people_write_is_answered() {
         ("plus", 1_000),
         ("join columns", 100),
         ("union all", 60),
-        ("in list", 20_000),
+        ("in list", 60_000),
         ("values", 5_000),
         ("with", 40),
         ("case arms", 300),
