@@ -14,7 +14,7 @@ use arrowsmith_publish::Slot;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Version, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use http_body_util::BodyExt;
@@ -105,10 +105,19 @@ async fn records(
     State(intake): State<Arc<Intake>>,
     Path(name): Path<String>,
     Extension(guest): Extension<Arc<Guest>>,
+    version: Version,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = match take(&intake, &name, &guest.slot, &headers, body).await {
+    let known = [header::CONTENT_LENGTH, header::TRANSFER_ENCODING];
+    let response =
+        if version <= Version::HTTP_10 && !known.iter().any(|name| headers.contains_key(name)) {
+            // Whatever follows is not read as its body.
+            Err(Refusal::Length)
+        } else {
+            take(&intake, &name, &guest.slot, &headers, body).await
+        };
+    let response = match response {
         Ok(answer) => reply(&answer),
         Err(refusal) => refusal.into_response(),
     };

@@ -9,6 +9,8 @@ use axum::response::{IntoResponse, Response};
 pub(crate) enum Refusal {
     UnknownStream,
     Token,
+    /// Where its body ends is not said.
+    Length,
     Encoding(String),
     Broken(String),
     TooLarge(usize),
@@ -29,6 +31,7 @@ impl Refusal {
         match self {
             Self::UnknownStream => StatusCode::NOT_FOUND,
             Self::Token => StatusCode::UNAUTHORIZED,
+            Self::Length => StatusCode::LENGTH_REQUIRED,
             Self::Encoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Broken(_) => StatusCode::BAD_REQUEST,
             Self::TooLarge(_) | Self::TooWide(..) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -44,6 +47,7 @@ impl Refusal {
         match self {
             Self::UnknownStream => "there is no stream of this name".to_owned(),
             Self::Token => "the request bears no token of this stream".to_owned(),
+            Self::Length => "a request of HTTP/1.0 needs a Content-Length".to_owned(),
             Self::Encoding(name) => {
                 format!("content-encoding {name:?}: gzip, zstd and identity are known")
             }

@@ -244,6 +244,24 @@ fn check(folder: &std::path::Path, service: Service, account: &Account) {
     assert!(places.contains_key("record-too-long"), "{places:?}");
 }
 
+/// Without a length the body of HTTP/1.0 would be read as none, and answered by 200.
+#[test]
+fn a_body_without_a_length_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = start(folder.path(), &[]);
+    for (length, expected) in [("", "411"), ("Content-Length: 8\r\n", "200")] {
+        let mut socket = TcpStream::connect(service.addresses()["http"]).unwrap();
+        let request = format!("POST /v1/s HTTP/1.0\r\nHost: h\r\n{length}\r\n{{\"n\":1}}\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        socket.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert_eq!(answer.split(' ').nth(1), Some(expected), "{answer}");
+    }
+    assert!(service.drain().is_complete());
+    assert_eq!(super::numbers(&folder.path().join("out")), [1]);
+}
+
 #[test]
 fn rows_keep_their_numbers_in_a_buffer_of_more_values_than_keys() {
     let folder = tempfile::tempdir().unwrap();
