@@ -9,23 +9,21 @@ use arrowsmith_core::redact::redacted;
 /// The start of the messages below.
 const NONE: &str = "no credentials: ";
 
-/// Addresses at which machines in clouds ask for credentials, and what to set elsewhere.
-const CREDENTIALS: [(&str, &str); 3] = [
-    (
-        "169.254.169.254/metadata",
-        "no credentials: set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or \
-         AZURE_STORAGE_SAS_KEY (AZURE_SKIP_SIGNATURE=true for a public container)",
-    ),
-    (
-        "169.254.169.254",
-        "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
-         (AWS_SKIP_SIGNATURE=true for a public bucket)",
-    ),
-    (
-        "metadata.google.internal",
-        "no credentials: set GOOGLE_SERVICE_ACCOUNT to the path of a key, or log in with gcloud \
-         (GOOGLE_SKIP_SIGNATURE=true for a public bucket)",
-    ),
+const AWS: &str = "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY \
+                   (AWS_SKIP_SIGNATURE=true for a public bucket)";
+const AZURE: &str = "no credentials: set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY \
+                     or AZURE_STORAGE_SAS_KEY (AZURE_SKIP_SIGNATURE=true for a public container)";
+const GOOGLE: &str = "no credentials: set GOOGLE_SERVICE_ACCOUNT to the path of a key, or log in \
+                      with gcloud (GOOGLE_SKIP_SIGNATURE=true for a public bucket)";
+
+/// Parts of errors where credentials are missing, and what to set: mostly addresses at which
+/// machines in clouds ask for them. All clouds have one IP address.
+const CREDENTIALS: [(&str, &str); 5] = [
+    ("MicrosoftAzure error: Account must be specified", AZURE),
+    ("169.254.169.254/metadata", AZURE),
+    ("169.254.169.254/computeMetadata", GOOGLE),
+    ("metadata.google.internal", GOOGLE),
+    ("169.254.169.254", AWS),
 ];
 
 /// The error of a request, with its kind.
@@ -90,7 +88,19 @@ mod tests {
             assert_eq!(message(&format!("{start}{text}")), expected);
         }
         assert_eq!(message("error sending request"), "error sending request");
-        let missing = "Error performing PUT http://169.254.169.254/latest/api/token in 8s";
-        assert!(message(missing).contains("AWS_ACCESS_KEY_ID"));
+        for (missing, variable) in [
+            ("performing PUT http://169.254.169.254/latest/api/token in 8s", "AWS_ACCESS_KEY_ID"),
+            (
+                "performing GET http://169.254.169.254/computeMetadata/v1/instance/x in 8s",
+                "GOOGLE_SERVICE_ACCOUNT",
+            ),
+            (
+                "performing GET http://169.254.169.254/metadata/identity/oauth2/token in 8s",
+                "AZURE_STORAGE_ACCOUNT_KEY",
+            ),
+            ("Generic MicrosoftAzure error: Account must be specified", "ACCOUNT_NAME"),
+        ] {
+            assert!(message(missing).contains(variable), "{missing}");
+        }
     }
 }
