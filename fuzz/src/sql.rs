@@ -24,9 +24,11 @@ const ROWS: &str = r#"{"a":1,"s":"one","f":1.5,"t":"2026-01-01T00:00:00Z","tags"
 /// A planner over a table with a column of most kinds. Its file is created once, and read only when
 /// it is opened.
 static PLANNER: LazyLock<Planner> = LazyLock::new(|| {
-    let path =
-        std::env::temp_dir().join(format!("arrowsmith-fuzz-sql-{}.jsonl", std::process::id()));
-    std::fs::write(&path, ROWS).expect("a file can be made");
+    // One for all processes: a static is never dropped, so none would remove it.
+    let path = std::env::temp_dir().join("arrowsmith-fuzz-sql.jsonl");
+    let own = path.with_extension(std::process::id().to_string());
+    std::fs::write(&own, ROWS).expect("a file can be made");
+    std::fs::rename(&own, &path).expect("it has a name");
     let origin = Origin::Files { paths: vec![path], format: Format::Json };
     let spec = Spec::new("rows", origin).expect("a name");
     let catalog = Catalog::open([spec]).expect("the file can be read");
