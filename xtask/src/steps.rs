@@ -383,14 +383,16 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
         let native = scope.built("libarrowsmith_ffi.so");
         let cli = scope.built("arrowsmith");
         let jdks = shell::output("tools/java home 17; tools/java home 25; mvn --version");
+        // Spark's after the library's, which it builds, too.
+        let all: &[&[&str]] =
+            &[&["tools/java", "test"], &["tools/spark", "test"], &["tools/spark", "suites"]];
+        let commands = all.iter().take(if scope.full { all.len() } else { 1 }).map(|words| {
+            Command::new(words).env("ARROWSMITH_NATIVE", &native).env("ARROWSMITH_CLI", &cli)
+        });
         checks.push(Check {
-            name: "Java".to_owned(),
-            inputs: Some(inputs(&["java", "tools/java", &native, &cli], &[&jdks])),
-            commands: vec![
-                Command::new(&["tools/java", "test"])
-                    .env("ARROWSMITH_NATIVE", native)
-                    .env("ARROWSMITH_CLI", cli),
-            ],
+            name: if scope.full { "Java, Spark" } else { "Java" }.to_owned(),
+            commands: commands.collect(),
+            inputs: Some(inputs(&["java", "tools/java", "tools/spark", &native, &cli], &[&jdks])),
             counts: false,
         });
     }
