@@ -78,8 +78,8 @@ impl Selection {
 /// The two paths of a leaf: with all of Parquet's names, and without those of the groups inside
 /// lists and maps.
 struct Paths {
-    full: String,
-    short: String,
+    full: Vec<String>,
+    short: Vec<String>,
 }
 
 /// Adds the leaves of a type. One that is `silent` has no name of its own in the short path.
@@ -96,7 +96,8 @@ fn collect<'a>(
         short.push(kind.name());
     }
     if kind.is_primitive() {
-        paths.push(Paths { full: full.join("."), short: short.join(".") });
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        paths.push(Paths { full: owned(full), short: owned(short) });
     } else {
         let shape = super::shape(kind);
         for child in kind.get_fields() {
@@ -123,17 +124,46 @@ fn mark(
     choices: &mut [Choice],
     choose: impl Fn(&mut Choice),
 ) -> bool {
-    let inside = |path: &str| {
-        path.strip_prefix(column).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let mut found = false;
     for (path, choice) in paths.iter().zip(choices) {
-        if inside(&path.full) || inside(&path.short) {
+        if leads_to(column, &path.full) || leads_to(column, &path.short) {
             choose(choice);
             found = true;
         }
     }
     found
+}
+
+/// Whether a dotted path is that of these names, or of some at their start. Names that contain dots
+/// may be in quotes.
+fn leads_to(column: &str, names: &[String]) -> bool {
+    let mut rest = column;
+    for name in names {
+        let after = match rest.strip_prefix('"') {
+            Some(quoted) => after_quoted(quoted, name).or_else(|| rest.strip_prefix(name.as_str())),
+            None => rest.strip_prefix(name.as_str()),
+        };
+        match after {
+            Some("") => return true,
+            after => match after.and_then(|after| after.strip_prefix('.')) {
+                Some(after) => rest = after,
+                None => return false,
+            },
+        }
+    }
+    false
+}
+
+/// What follows a name in quotes, of which the first is not there any more.
+fn after_quoted<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut rest = text;
+    for c in name.chars() {
+        if matches!(c, '"' | '\\') {
+            rest = rest.strip_prefix('\\')?;
+        }
+        rest = rest.strip_prefix(c)?;
+    }
+    rest.strip_prefix('"')
 }
 
 fn no_column(column: &str, root: &Type) -> Error {

@@ -165,6 +165,27 @@ fn columns_are_selected_by_their_paths() {
 }
 
 #[test]
+fn names_may_have_dots() {
+    let message = "message m { required int32 a.b; required group a { required int32 b;
+        required int32 c.d; } required int32 a.b.c; required int32 \"q; }";
+    let names = |columns: &[&str]| -> Vec<String> {
+        let options = ReadOptions::default().with_columns(columns.iter().copied());
+        let columns = read(message, &options).unwrap();
+        columns.iter().flat_map(Column::leaves).map(|leaf| leaf.index.to_string()).collect()
+    };
+    assert_eq!(names(&["a"]), ["1", "2"]);
+    assert_eq!(names(&["\"a.b\""]), ["0"]);
+    assert_eq!(names(&["a.\"c.d\""]), ["2"]);
+    assert_eq!(names(&["a.\"b\""]), ["1"]);
+    assert_eq!(names(&["a.c.d"]), ["2"]);
+    assert_eq!(names(&["a.b.c"]), ["3"]);
+    // Without quotes it may be either.
+    assert_eq!(names(&["a.b"]), ["0", "1"]);
+    assert_eq!(names(&["\"q"]), ["4"]);
+    assert_eq!(names(&["\"\\\"q\""]), ["4"]);
+}
+
+#[test]
 fn the_reader_chooses_forms_and_units() {
     let only = |columns: [&str; 2]| ReadOptions::default().with_columns(columns);
     let text = only(["s.y", "old"]);
