@@ -79,7 +79,7 @@ fn refusals_do_not_hide_others() {
     assert!(error.starts_with(&format!("{} members and classes", expected.len())), "{error}");
 }
 
-/// `[class.Box.member.a]` is for every class of the template `Box`.
+/// `[class.Box.member.a]` annotates the member of every instance of the template `Box`.
 #[test]
 fn members_of_templates_are_annotated_once() {
     let folder = Folder::new("template-notes");

@@ -88,10 +88,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Whether the underlying type of an enumeration is known to be written in its declaration.
-    /// Compilers record one for every enumeration; this one is written if it is a typedef, or not
-    /// the type that they choose themselves. Where it may be either, the enumeration has the fewer
-    /// values, as one outside of them is undefined behaviour if the type was not written.
+    /// Whether an enumeration is known to have a fixed underlying type. Compilers record a type for
+    /// every enumeration; a typedef, or a type that they do not choose themselves, is a fixed one.
+    /// Where both are possible, the type counts as not fixed: then a value beyond the bits of the
+    /// enumerators is undefined behaviour.
     fn has_fixed_type(&self, entry: &Entry, signed: bool, values: &[i64]) -> bool {
         if entry.is_enum_class {
             return true;
