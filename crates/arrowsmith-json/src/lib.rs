@@ -2,8 +2,9 @@
 //! JSON text before decoding: the ends of its records, and the schema that matches them.
 //!
 //! This is between a source and an engine: [`frame`] splits bytes into chunks of whole records,
-//! [`infer`] infers the schema of a plan from the first of them, and [`rescue`] finds what a plan
-//! has no column for. None of them does I/O or builds an Arrow array.
+//! [`infer`] infers the schema of a plan from the first of them, [`kinds`] collects what the rules
+//! of another program need for that, and [`rescue`] finds what a plan has no column for. None of
+//! them does I/O or builds an Arrow array.
 //!
 //! ```
 //! use arrowsmith_core::{Chunk, Framing};
@@ -22,6 +23,7 @@ mod cursor;
 pub mod frame;
 pub mod infer;
 mod key;
+pub mod kinds;
 mod record;
 pub mod rescue;
 

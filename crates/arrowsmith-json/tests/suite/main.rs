@@ -13,4 +13,5 @@ mod beside;
 mod envelope;
 mod frame;
 mod infer;
+mod kinds;
 mod rescue;
