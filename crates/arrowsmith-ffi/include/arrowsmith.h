@@ -173,6 +173,18 @@ int64_t arrowsmith_infer_schema(const ArrowsmithSource *sources, uint64_t source
 uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pages, uint64_t *bytes,
                                      ArrowsmithError **error);
 
+/* The kinds of values at every place of the records of some lines, one record per line, as JSON text
+ * of `*bytes` bytes, freed by arrowsmith_buffer_free: for programs that choose types by rules of
+ * their own. NULL is failure. In
+ *   {"read": 11, "left": [8], "kinds": {"seen": ["object"], "fields": {"a": {"seen": ["integer"]}}}}
+ * `read` is the number of bytes that were read: fewer than there are if many lines are left. `left`
+ * has the positions of lines that have no part in it: those that are not one object in strict JSON,
+ * repeat a key, or exceed a limit. A place has the names of the kinds seen there: null, boolean,
+ * integer (64 bits), large (integers of up to `digits` digits, at most 38), float (longer integers,
+ * too), empty (strings), string, list, object; `items` is the place of the items of its lists,
+ * `fields` has those of the fields of its objects, in order of appearance. */
+uint8_t *arrowsmith_json_kinds(const uint8_t *lines, uint64_t lines_bytes, uint64_t *bytes, ArrowsmithError **error);
+
 /* The schema of the batches. 0 is success, -1 failure. */
 int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSchema *out, ArrowsmithError **error);
 

@@ -136,6 +136,18 @@ unsafe fn one(source: &Source) -> arrowsmith::Result<Given> {
     }
 }
 
+/// Bytes of the caller.
+///
+/// # Safety
+/// `data` is null or points to `bytes` readable bytes, for as long as the result is used.
+pub(crate) unsafe fn lent<'a>(data: *const u8, bytes: u64) -> &'a [u8] {
+    match usize::try_from(bytes) {
+        // SAFETY: not null, and `bytes` readable bytes for as long as `'a`, by contract.
+        Ok(bytes) if !data.is_null() => unsafe { slice::from_raw_parts(data, bytes) },
+        _ => &[],
+    }
+}
+
 /// Bytes before a buffer's data, which hold its length and keep the data aligned.
 const HEAD_BYTES: usize = 64;
 
@@ -159,6 +171,24 @@ pub extern "C" fn arrowsmith_buffer_new(bytes: u64) -> *mut u8 {
         start.cast::<usize>().write(bytes);
         start.add(HEAD_BYTES)
     }
+}
+
+/// A buffer with a copy of a text, whose length is written to `*bytes`.
+///
+/// # Safety
+/// `bytes` is valid for writing.
+pub(crate) unsafe fn buffer_of(text: &[u8], bytes: *mut u64) -> arrowsmith::Result<*mut u8> {
+    let buffer = arrowsmith_buffer_new(text.len() as u64);
+    if buffer.is_null() {
+        return Err(Error::Config("no memory".to_owned()));
+    }
+    // SAFETY: the buffer has as many bytes as the text, and `bytes` is valid for writing, by
+    // contract.
+    unsafe {
+        buffer.copy_from_nonoverlapping(text.as_ptr(), text.len());
+        bytes.write(text.len() as u64);
+    }
+    Ok(buffer)
 }
 
 /// Frees a buffer that was not passed as a source. Null is ignored.

@@ -141,6 +141,12 @@ pub fn drive(data: &[u8]) {
                 }
             }
         }
+        let mut bytes = 0;
+        error = ptr::null_mut();
+        let length = content.len() as u64;
+        let kinds = arrowsmith_json_kinds(content.as_ptr(), length, &raw mut bytes, &raw mut error);
+        assert!(!spent(error) && !kinds.is_null() && bytes > 0, "any bytes have kinds");
+        arrowsmith_buffer_free(kinds);
         for stream in streams {
             let written = arrowsmith_stream_write(stream, content.as_ptr(), 1);
             assert_eq!(written, 0, "a stream takes nothing after its end");

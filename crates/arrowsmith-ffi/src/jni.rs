@@ -8,6 +8,7 @@ use std::ffi::c_void;
 
 use crate::bytes::{arrowsmith_buffer_free, arrowsmith_buffer_new};
 use crate::error::arrowsmith_error_free;
+use crate::kinds::arrowsmith_json_kinds;
 use crate::memory::{arrowsmith_memory_free, arrowsmith_memory_new};
 use crate::reader;
 use crate::stream;
@@ -68,6 +69,10 @@ natives! {
     /// [`reader::arrowsmith_parquet_metadata`].
     Java_io_arrowsmith_internal_Jni_parquetMetadata(source, pages, bytes, error) -> i64 {
         address(reader::arrowsmith_parquet_metadata(at(source), pages, at(bytes), at(error)))
+    }
+    /// [`arrowsmith_json_kinds`].
+    Java_io_arrowsmith_internal_Jni_jsonKinds(lines, lines_bytes, bytes, error) -> i64 {
+        address(arrowsmith_json_kinds(at(lines), count(lines_bytes), at(bytes), at(error)))
     }
     /// [`reader::arrowsmith_reader_schema`].
     Java_io_arrowsmith_internal_Jni_schema(reader, out, error) -> i64 {

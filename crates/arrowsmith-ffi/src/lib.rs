@@ -18,6 +18,7 @@ mod export;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod jni;
+mod kinds;
 mod memory;
 mod options;
 mod reader;
@@ -32,6 +33,7 @@ pub use error::{
     ERROR_SCHEMA, ErrorInfo, arrowsmith_error_free,
 };
 pub use jni::*;
+pub use kinds::arrowsmith_json_kinds;
 pub use memory::{Memory, arrowsmith_memory_free, arrowsmith_memory_new};
 pub use reader::{
     FORMAT_JSON, FORMAT_PARQUET, Reader, arrowsmith_array_release, arrowsmith_infer_schema,

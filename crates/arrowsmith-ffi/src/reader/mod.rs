@@ -6,7 +6,6 @@ mod exported;
 mod open;
 
 use std::ffi::{CStr, c_char};
-use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +19,7 @@ use arrowsmith::{Error, Limits, Result};
 use self::exported::Stream;
 pub use self::open::Reader;
 use self::open::{Batches, lock};
-use crate::bytes::{Source, take};
+use crate::bytes::{Source, buffer_of, lent, take};
 use crate::error::{ErrorInfo, guarded};
 use crate::export;
 use crate::options;
@@ -30,16 +29,6 @@ use crate::stream::Valve;
 pub const FORMAT_JSON: i64 = 0;
 /// The sources are Parquet.
 pub const FORMAT_PARQUET: i64 = 1;
-
-/// # Safety
-/// `data` is null or points to `bytes` readable bytes, for as long as the result is used.
-unsafe fn lent<'a>(data: *const u8, bytes: u64) -> &'a [u8] {
-    match usize::try_from(bytes) {
-        // SAFETY: not null, and `bytes` readable bytes for as long as `'a`, by contract.
-        Ok(bytes) if !data.is_null() => unsafe { slice::from_raw_parts(data, bytes) },
-        _ => &[],
-    }
-}
 
 /// # Safety
 /// `schema` is null or points to a schema of the C Data Interface that was not released.
@@ -150,17 +139,8 @@ pub unsafe extern "C" fn arrowsmith_parquet_metadata(
         };
         let report = describe(&open_file(file.input, &Limits::default())?, pages != 0)?;
         let text = serde_json::to_vec(&report).map_err(|error| Error::Config(error.to_string()))?;
-        let buffer = crate::arrowsmith_buffer_new(text.len() as u64);
-        if buffer.is_null() {
-            return Err(Error::Config("no memory".to_owned()));
-        }
-        // SAFETY: the buffer has as many bytes as the text, and `bytes` is valid for writing, by
-        // contract.
-        unsafe {
-            buffer.copy_from_nonoverlapping(text.as_ptr(), text.len());
-            bytes.write(text.len() as u64);
-        }
-        Ok(buffer)
+        // SAFETY: `bytes` is valid for writing, by contract.
+        unsafe { buffer_of(&text, bytes) }
     };
     // SAFETY: `error` is null or valid for writing, by contract.
     unsafe { guarded(error, std::ptr::null_mut(), work) }

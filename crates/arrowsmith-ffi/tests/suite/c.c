@@ -253,6 +253,20 @@ static void memory(void) {
     arrowsmith_error_free(error);
 }
 
+static void kinds(void) {
+    const char *lines = "{\"a\":1}\n{\"a\":[\"x\"],\"b\":2}\nno\n";
+    const char *expected = "{\"read\":29,\"left\":[26],\"kinds\":{\"seen\":[\"object\"],\"fields\":{"
+                           "\"a\":{\"seen\":[\"integer\",\"list\"],\"items\":{\"seen\":[\"string\"]}},"
+                           "\"b\":{\"seen\":[\"integer\"]}}}}";
+    uint64_t bytes = 0;
+    uint8_t *text = arrowsmith_json_kinds((const uint8_t *)lines, strlen(lines), &bytes, NULL);
+    CHECK(text && bytes == strlen(expected) && !memcmp(text, expected, bytes));
+    arrowsmith_buffer_free(text);
+    text = arrowsmith_json_kinds(NULL, 0, &bytes, NULL);
+    CHECK(text && bytes == strlen("{\"read\":0,\"left\":[],\"kinds\":{\"seen\":[]}}"));
+    arrowsmith_buffer_free(text);
+}
+
 int main(void) {
     CHECK(strlen(arrowsmith_version()) >= 5);
     batches();
@@ -262,6 +276,7 @@ int main(void) {
     all_rejects();
     streams();
     memory();
+    kinds();
     /* Every borrowed text was released. */
     CHECK(released == 8);
     return 0;

@@ -14,7 +14,7 @@
 //! let mut kinds = Kinds::default();
 //! let lines = b"{\"a\":1}\n{\"a\":\"x\",\"b\":[2.5]}\nno JSON\n";
 //! assert_eq!(kinds.observe(lines)?, lines.len());
-//! assert_eq!(kinds.left(), [27]);
+//! assert_eq!(kinds.left(), [28]);
 //! assert_eq!(
 //!     kinds.to_string(),
 //!     r#"{"seen":["object"],"fields":{"a":{"seen":["integer","string"]},"#.to_owned()

@@ -16,6 +16,8 @@ final class Jni {
 
   static native long parquetMetadata(long source, long pages, long bytes, long error);
 
+  static native long jsonKinds(long lines, long linesBytes, long bytes, long error);
+
   static native long schema(long reader, long out, long error);
 
   static native long next(long reader, long out, long error);

@@ -2,6 +2,8 @@
 package io.arrowsmith.internal;
 
 import java.lang.reflect.Field;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import sun.misc.Unsafe;
 
@@ -12,6 +14,9 @@ import sun.misc.Unsafe;
  */
 final class Mem {
   private static final Unsafe UNSAFE = unsafe();
+
+  /** Where a direct buffer has its address. */
+  private static final long ADDRESS = addressOffset();
 
   /** Maximum length of arrays that are copied word by word. */
   private static final long SHORT_BYTES_MAX = 128;
@@ -26,6 +31,19 @@ final class Mem {
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
+  }
+
+  private static long addressOffset() {
+    try {
+      return UNSAFE.objectFieldOffset(Buffer.class.getDeclaredField("address"));
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  /** The address of the first byte that remains in a direct buffer, valid while it is reachable. */
+  static long address(final ByteBuffer direct) {
+    return UNSAFE.getLong(direct, ADDRESS) + direct.position();
   }
 
   static void putByte(final long at, final byte value) {

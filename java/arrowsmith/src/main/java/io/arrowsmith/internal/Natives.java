@@ -33,6 +33,11 @@ final class Natives {
     return Jni.parquetMetadata(source, pages, bytes, error);
   }
 
+  /** The kinds of values in lines of JSON, as a buffer; 0 is failure. */
+  static long jsonKinds(final long lines, final long linesBytes, final long bytes, final long error) {
+    return Jni.jsonKinds(lines, linesBytes, bytes, error);
+  }
+
   /** A reader's schema; -1 is failure. */
   static long schema(final long reader, final long out, final long error) {
     return Jni.schema(reader, out, error);

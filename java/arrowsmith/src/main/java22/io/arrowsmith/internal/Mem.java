@@ -3,6 +3,7 @@ package io.arrowsmith.internal;
 
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -20,6 +21,11 @@ final class Mem {
   private static final int SHORT_BYTES_MAX = 128;
 
   private Mem() {}
+
+  /** The address of the first byte that remains in a direct buffer, valid while it is reachable. */
+  static long address(final ByteBuffer direct) {
+    return MemorySegment.ofBuffer(direct).address();
+  }
 
   static void putByte(final long at, final byte value) {
     ALL.set(ValueLayout.JAVA_BYTE, at, value);

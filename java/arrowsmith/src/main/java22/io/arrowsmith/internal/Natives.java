@@ -24,6 +24,7 @@ final class Natives {
   private static final MethodHandle OPEN = number("arrowsmith_open", 7);
   private static final MethodHandle INFER_SCHEMA = number("arrowsmith_infer_schema", 6);
   private static final MethodHandle PARQUET_METADATA = number("arrowsmith_parquet_metadata", 4);
+  private static final MethodHandle JSON_KINDS = number("arrowsmith_json_kinds", 4);
   private static final MethodHandle SCHEMA = number("arrowsmith_reader_schema", 3);
   private static final MethodHandle NEXT = number("arrowsmith_reader_next", 3);
   private static final MethodHandle REJECT = number("arrowsmith_reader_reject", 1);
@@ -104,6 +105,15 @@ final class Natives {
   static long parquetMetadata(final long source, final long pages, final long bytes, final long error) {
     try {
       return (long) PARQUET_METADATA.invokeExact(source, pages, bytes, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** The kinds of values in lines of JSON, as a buffer; 0 is failure. */
+  static long jsonKinds(final long lines, final long linesBytes, final long bytes, final long error) {
+    try {
+      return (long) JSON_KINDS.invokeExact(lines, linesBytes, bytes, error);
     } catch (Throwable e) {
       throw impossible(e);
     }
