@@ -21,6 +21,7 @@ class ArrowsmithExtensions private[spark] (version: String)
 
   override def apply(extensions: SparkSessionExtensions): Unit =
     if (version.startsWith("4.")) {
+      extensions.injectHintResolutionRule(session => InferJson(session))
       extensions.injectOptimizerRule(session => SwapJson(session))
     } else {
       LoggerFactory

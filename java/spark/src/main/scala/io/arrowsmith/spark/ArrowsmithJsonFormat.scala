@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.json.JSONOptionsInRead
 import org.apache.spark.sql.execution.arrowsmith.Settings
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
-import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
@@ -26,7 +25,8 @@ import org.apache.spark.util.SerializableConfiguration
  *
  * @param support the types that become batches
  */
-class ArrowsmithJsonFormat private[spark] (private val support: Support) extends JsonFileFormat {
+class ArrowsmithJsonFormat private[spark] (private val support: Support)
+    extends InferringJsonFormat {
 
   /** The data source: its options are not known when Spark asks what becomes batches. */
   def this() = this(Support.least)

@@ -12,9 +12,9 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.types._
 
 /**
- * Spark's reader and Arrowsmith's by turns, on the same files in one session: all columns as rows,
- * aggregates of all numbers and texts, and the number of records. Results have to be equal, and the
- * plans to be what they are said to be. The best of the runs counts.
+ * Spark's reader and Arrowsmith's by turns, on the same files in one session: the schema, all
+ * columns as rows, aggregates of all numbers and texts, and the number of records. Results have to
+ * be equal, and the plans to be what they are said to be. The best of the runs counts.
  */
 object Bench extends AdaptiveSparkPlanHelper {
   private val Runs = 3
@@ -38,37 +38,46 @@ object Bench extends AdaptiveSparkPlanHelper {
   }
 
   private def compare(spark: SparkSession, file: Path): Unit = {
-    val bytes = Files.size(file)
-    val schema = spark.read.option("samplingRatio", "0.01").json(file.toString).schema
+    val path = file.toString
+    val schema = row(spark, file, "the schema") {
+      spark.read.json(path).schema
+    }.distinct.ensuring(_.length == 1, s"$file: the schemas differ").head
     val sums = schema.flatMap(field => aggregate(field.name, field.dataType))
     val queries = Seq[(String, DataFrame => DataFrame)](
       "all columns, as rows" -> identity,
       "aggregates" -> (_.selectExpr(sums: _*)),
       "count(*)" -> (_.selectExpr("count(*)")))
     for ((name, query) <- queries) {
-      def frame = query(spark.read.schema(schema).json(file.toString))
-      val times = Array.fill(2, 2)(Double.MaxValue)
-      for (_ <- 0 until Runs; native <- Seq(false, true)) {
+      def frame = query(spark.read.schema(schema).json(path))
+      row(spark, file, name) {
+        frame.write.format("noop").mode("overwrite").save()
+      }
+      val results = Seq(false, true).map { native =>
         spark.conf.set("spark.arrowsmith.json.enabled", native.toString)
-        val (wall, cpu) = time(frame)
         require(isNative(frame) == native, s"$name: the plan is not what it should be")
-        val index = if (native) 1 else 0
-        times(index)(0) = math.min(times(index)(0), wall)
-        times(index)(1) = math.min(times(index)(1), cpu)
+        if (name == queries.head._1) "" else frame.collect().mkString
       }
-      if (name != queries.head._1) {
-        val results = Seq("false", "true").map { native =>
-          spark.conf.set("spark.arrowsmith.json.enabled", native)
-          frame.collect().mkString
-        }
-        require(results.distinct.length == 1, s"$file, $name: $results")
-      }
-      val Array(Array(wall, cpu), Array(fastWall, fastCpu)) = times
-      val (slow, fast) = (bytes / wall / 1e6, bytes / fastWall / 1e6)
-      println(
-        f"| ${file.getFileName} | $name | $slow%.0f | $fast%.0f | ${fast / slow}%.1f | " +
-          f"$cpu%.2f | $fastCpu%.2f | ${cpu / fastCpu}%.1f |")
+      require(results.distinct.length == 1, s"$file, $name: $results")
     }
+  }
+
+  /** Runs work with both readers, and prints what it took; returns the results of the last run. */
+  private def row[T](spark: SparkSession, file: Path, name: String)(work: => T): Seq[T] = {
+    val times = Array.fill(2, 2)(Double.MaxValue)
+    val results = for (_ <- 0 until Runs) yield Seq(false, true).map { native =>
+      spark.conf.set("spark.arrowsmith.json.enabled", native.toString)
+      val index = if (native) 1 else 0
+      val (wall, cpu, result) = time(work)
+      times(index)(0) = math.min(times(index)(0), wall)
+      times(index)(1) = math.min(times(index)(1), cpu)
+      result
+    }
+    val Array(Array(wall, cpu), Array(fastWall, fastCpu)) = times
+    val megabytes = Files.size(file) / 1e6
+    println(
+      f"| ${file.getFileName} | $name | ${megabytes / wall}%.0f | ${megabytes / fastWall}%.0f | " +
+        f"${wall / fastWall}%.1f | $cpu%.2f | $fastCpu%.2f | ${cpu / fastCpu}%.1f |")
+    results.last
   }
 
   /** Sums that do not depend on the order of the rows. */
@@ -83,11 +92,11 @@ object Bench extends AdaptiveSparkPlanHelper {
     case _ => None
   }
 
-  private def time(frame: DataFrame): (Double, Double) = {
+  private def time[T](work: => T): (Double, Double, T) = {
     val system = ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean]
     val (start, cpu) = (System.nanoTime(), system.getProcessCpuTime)
-    frame.write.format("noop").mode("overwrite").save()
-    ((System.nanoTime() - start) / 1e9, (system.getProcessCpuTime - cpu) / 1e9)
+    val result = work
+    ((System.nanoTime() - start) / 1e9, (system.getProcessCpuTime - cpu) / 1e9, result)
   }
 
   private def isNative(frame: DataFrame): Boolean =
