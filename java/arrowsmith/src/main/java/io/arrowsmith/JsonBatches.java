@@ -39,7 +39,7 @@ public final class JsonBatches implements AutoCloseable {
    * @throws IllegalArgumentException if an option is invalid
    */
   public static JsonBatches open(final Path path, final Map<String, ?> options) throws IOException {
-    return new JsonBatches(NativeBatches.open(path, options));
+    return new JsonBatches(NativeBatches.open(NativeBatches.JSON, path, options));
   }
 
   /**

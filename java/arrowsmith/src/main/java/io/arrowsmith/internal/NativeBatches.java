@@ -12,13 +12,18 @@ import java.util.Map;
  * class of Arrow Java.
  */
 public final class NativeBatches implements AutoCloseable {
+  /** JSON, as a number of the library. */
+  public static final int JSON = 0;
+
+  /** Parquet, as a number of the library. */
+  public static final int PARQUET = 1;
+
   private static final int ARRAY_BYTES = 80;
 
   /** Offset of {@code release} in an {@code ArrowArray}. */
   private static final int RELEASE = 64;
 
   private static final int SOURCE_FIELDS = 5;
-  private static final int FORMAT_JSON = 0;
   private static final int NEXT_BATCH = 1;
 
   /** An {@code ArrowArray}, and after it the address of an error. */
@@ -33,15 +38,16 @@ public final class NativeBatches implements AutoCloseable {
   }
 
   /**
-   * Opens a file of JSON.
+   * Opens a file.
    *
+   * @param format its format
    * @param path the file
    * @param options names and values
    * @return its batches
    * @throws IOException if the file cannot be read or is invalid
    */
-  public static NativeBatches open(final Path path, final Map<String, ?> options)
-      throws IOException {
+  public static NativeBatches open(
+      final int format, final Path path, final Map<String, ?> options) throws IOException {
     final Options known = new Options();
     options.forEach(known::set);
     final byte[] json = known.json().getBytes(StandardCharsets.UTF_8);
@@ -65,7 +71,7 @@ public final class NativeBatches implements AutoCloseable {
       Mem.fill(memory, ARRAY_BYTES + Long.BYTES, (byte) 0);
       final long reader =
           Natives.open(
-              FORMAT_JSON, request, 1, 0, text + name.length, json.length, error);
+              format, request, 1, 0, text + name.length, json.length, error);
       if (reader == 0) {
         throw Failure.take(Mem.getLong(error));
       }
