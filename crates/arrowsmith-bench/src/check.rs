@@ -13,8 +13,11 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type,
     TimestampMicrosecondType, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
-use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer};
+use arrow_array::{
+    Array, ArrayRef, ArrowPrimitiveType, GenericListArray, OffsetSizeTrait, PrimitiveArray,
+    RecordBatch, StringArrayType,
+};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 use serde::{Deserialize, Serialize};
 
@@ -97,15 +100,11 @@ impl Checker {
                 }
                 return Ok(());
             }
-            DataType::List(_) => {
-                let list = array.as_list::<i32>();
-                let ranges = list.offsets().windows(2).map(|w| (index(w[0]), index(w[1])));
-                let items = items_nulls(list.values().len(), ranges, nulls);
-                return self.column(format!("{path}[]"), list.values().as_ref(), items.as_ref());
-            }
+            DataType::List(_) => return self.list(&path, array.as_list::<i32>(), nulls),
+            DataType::LargeList(_) => return self.list(&path, array.as_list::<i64>(), nulls),
             DataType::FixedSizeList(_, size) => {
                 let list = array.as_fixed_size_list();
-                let size = index(*size);
+                let size = size.as_usize();
                 let ranges = (0..list.len()).map(|row| (row * size, (row + 1) * size));
                 let items = items_nulls(list.values().len(), ranges, nulls);
                 return self.column(format!("{path}[]"), list.values().as_ref(), items.as_ref());
@@ -134,11 +133,8 @@ impl Checker {
                 let rows = (0..array.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
                 Total::Sum(rows.filter(|&row| values.value(row)).count() as u64)
             }
-            DataType::Utf8 => {
-                let values = array.as_string::<i32>();
-                let rows = (0..array.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
-                Total::Bytes(rows.map(|row| values.value(row).len() as u64).sum())
-            }
+            DataType::Utf8 => string_bytes(array.as_string::<i32>(), nulls),
+            DataType::LargeUtf8 => string_bytes(array.as_string::<i64>(), nulls),
             DataType::Dictionary(..) => {
                 // Lengths of the values, looked up by key; a null key has none.
                 let dictionary = array.as_any_dictionary();
@@ -151,17 +147,29 @@ impl Checker {
                 let lengths = lengths.as_primitive::<UInt64Type>();
                 Total::Bytes(valid(lengths, nulls).sum())
             }
-            DataType::Utf8View => {
-                let values = array.as_string_view();
-                let rows = (0..array.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
-                Total::Bytes(rows.map(|row| values.value(row).len() as u64).sum())
-            }
+            DataType::Utf8View => string_bytes(array.as_string_view(), nulls),
             other => return Err(format!("{path}: no totals are defined for {other}")),
         };
         let count = (array.len() - nulls.map_or(0, NullBuffer::null_count)) as u64;
         self.columns.entry(path).and_modify(|sum| sum.add(count, total)).or_insert((count, total));
         Ok(())
     }
+
+    fn list<O: OffsetSizeTrait>(
+        &mut self,
+        path: &str,
+        list: &GenericListArray<O>,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<(), String> {
+        let ranges = list.offsets().windows(2).map(|w| (w[0].as_usize(), w[1].as_usize()));
+        let items = items_nulls(list.values().len(), ranges, nulls);
+        self.column(format!("{path}[]"), list.values().as_ref(), items.as_ref())
+    }
+}
+
+fn string_bytes<'a>(values: impl StringArrayType<'a>, nulls: Option<&NullBuffer>) -> Total {
+    let rows = (0..values.len()).filter(|&row| nulls.is_none_or(|n| n.is_valid(row)));
+    Total::Bytes(rows.map(|row| values.value(row).len() as u64).sum())
 }
 
 /// For each string of a dictionary.
@@ -194,10 +202,6 @@ impl Add for (u64, Total) {
             (_, changed) => changed,
         };
     }
-}
-
-fn index(offset: i32) -> usize {
-    usize::try_from(offset).unwrap_or(0)
 }
 
 fn widen(value: i32) -> u64 {

@@ -5,8 +5,7 @@
 //! the rounds, in which the order rotates.
 
 use crate::check::Check;
-use crate::engine::{self, Keep, Prepared, Turn};
-use crate::peer::Peer;
+use crate::engine::Turn;
 use crate::result::Row;
 
 /// An engine that needs longer than this for one conversion takes part in only `SLOW_ROUNDS_MAX`
@@ -19,26 +18,26 @@ pub(crate) struct Contestant<'a> {
     name: String,
     kind: &'static str,
     about: String,
-    runner: Runner<'a>,
+    runner: Box<dyn Runner + 'a>,
     version: String,
     seconds: Vec<f64>,
+    cpu_seconds: Vec<f64>,
+    file_bytes: Option<u64>,
     rounds_max: usize,
     peak_rss_mb: f64,
     rows: u64,
     difference: Option<String>,
 }
 
-/// Where an engine runs.
-pub(crate) enum Runner<'a> {
-    /// In this process.
-    Here {
-        engine: Box<dyn Prepared + 'a>,
-        keep: Keep,
-        /// Untimed preparation before each turn.
-        before: Option<Box<dyn Fn() + 'a>>,
-    },
-    /// In a process of its own.
-    There(Peer),
+/// An engine that is ready, in this process or in one of its own.
+pub(crate) trait Runner {
+    /// One conversion.
+    fn turn(&mut self) -> Result<Turn, String>;
+
+    /// The totals of the result, if a turn does not give them.
+    fn check(&mut self) -> Result<Check, String> {
+        Err("gave no totals".to_owned())
+    }
 }
 
 /// The measurements, for the rows of the report.
@@ -57,15 +56,17 @@ impl<'a> Contestant<'a> {
         kind: &'static str,
         about: &str,
         version: String,
-        runner: Runner<'a>,
+        runner: impl Runner + 'a,
     ) -> Self {
         Self {
             name: name.to_owned(),
             kind,
             about: about.to_owned(),
-            runner,
+            runner: Box::new(runner),
             version,
             seconds: Vec::new(),
+            cpu_seconds: Vec::new(),
+            file_bytes: None,
             rounds_max: usize::MAX,
             peak_rss_mb: 0.0,
             rows: 0,
@@ -73,29 +74,13 @@ impl<'a> Contestant<'a> {
         }
     }
 
-    fn turn(&mut self) -> Result<Turn, String> {
-        match &mut self.runner {
-            Runner::Here { engine, keep, before } => {
-                if let Some(before) = before {
-                    before();
-                }
-                engine::turn(engine.as_mut(), *keep)
-            }
-            Runner::There(peer) => peer.turn(),
-        }
-    }
-
     /// A warm-up conversion, whose result is compared with the expected one.
     fn warm_up(&mut self, expected: &Check) -> Result<(), String> {
-        let turn = self.turn()?;
+        let turn = self.runner.turn()?;
         if turn.seconds > SLOW_SECONDS {
             self.rounds_max = SLOW_ROUNDS_MAX;
         }
-        let check = match (&mut self.runner, turn.check) {
-            (_, Some(check)) => check,
-            (Runner::Here { engine, .. }, None) => engine::check(engine.as_mut())?,
-            (Runner::There(_), None) => return Err("gave no totals".to_owned()),
-        };
+        let check = turn.check.map_or_else(|| self.runner.check(), Ok)?;
         self.rows = turn.rows;
         self.difference = check.difference(expected);
         Ok(())
@@ -103,11 +88,13 @@ impl<'a> Contestant<'a> {
 
     fn run_turn(&mut self, round: usize) -> Result<(), String> {
         if round < self.rounds_max {
-            let turn = self.turn()?;
+            let turn = self.runner.turn()?;
             if turn.rows != self.rows {
                 return Err(format!("gave {} rows after {}", turn.rows, self.rows));
             }
             self.seconds.push(turn.seconds);
+            self.cpu_seconds.extend(turn.cpu_seconds);
+            self.file_bytes = turn.file_bytes;
             self.peak_rss_mb = self.peak_rss_mb.max(turn.peak_rss_mb);
         }
         Ok(())
@@ -122,7 +109,11 @@ impl<'a> Contestant<'a> {
         let row = row.with("about", self.about).with("version", self.version);
         let row = row.with("threads", entry.threads).with("records", entry.records);
         let row = row.speed(entry.bytes, &self.seconds, &["median", "min", "max"]);
-        let row = row.with("peak_rss_mb", self.peak_rss_mb);
+        let mut row = row.with("peak_rss_mb", self.peak_rss_mb);
+        if !self.cpu_seconds.is_empty() {
+            row = row.samples("cpu_seconds", &self.cpu_seconds, &["median"]);
+        }
+        let row = row.with_some("file_bytes", self.file_bytes);
         Some(row.with("valid", self.difference.is_none()).with_some("difference", self.difference))
     }
 }

@@ -222,6 +222,17 @@ impl Definition<TextDefinition> {
     }
 }
 
+/// The chosen ones of known names; all of them if there is no choice.
+pub(crate) fn chosen<'a>(
+    what: &'static str,
+    names: &[String],
+    known: &[&'a str],
+) -> Result<Vec<&'a str>, BenchError> {
+    BenchError::unless_known(what, names, known)?;
+    let wanted = |known: &&str| names.is_empty() || names.iter().any(|name| name == known);
+    Ok(known.iter().copied().filter(wanted).collect())
+}
+
 /// The items that `names` select: a full name, or its family, as in `generate` and `--engine`:
 /// `battery` is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
 fn select<T: Named>(what: &'static str, all: &[T], names: &[String]) -> Result<Vec<T>, BenchError> {

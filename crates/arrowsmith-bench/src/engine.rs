@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::check::{Check, Checker};
+use crate::contest::Runner;
 use crate::definition::Strings;
 use crate::machine;
 
@@ -81,7 +82,7 @@ pub enum Keep {
 }
 
 /// The result of one turn.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     pub(crate) seconds: f64,
     pub(crate) rows: u64,
@@ -89,6 +90,31 @@ pub(crate) struct Turn {
     pub(crate) check: Option<Check>,
     /// Highest resident memory so far or in this turn, in 10^6 bytes, including the input.
     pub(crate) peak_rss_mb: f64,
+    /// Processor time, of user and system, if it is known.
+    pub(crate) cpu_seconds: Option<f64>,
+    /// Size of the file that the result is.
+    pub(crate) file_bytes: Option<u64>,
+}
+
+/// An engine of this process that is ready.
+pub(crate) struct Here<'a> {
+    pub(crate) engine: Box<dyn Prepared + 'a>,
+    pub(crate) keep: Keep,
+    /// Untimed preparation before each turn.
+    pub(crate) before: Option<Box<dyn Fn() + 'a>>,
+}
+
+impl Runner for Here<'_> {
+    fn turn(&mut self) -> Result<Turn, String> {
+        if let Some(before) = &self.before {
+            before();
+        }
+        turn(self.engine.as_mut(), self.keep)
+    }
+
+    fn check(&mut self) -> Result<Check, String> {
+        check(self.engine.as_mut())
+    }
 }
 
 /// One timed turn. Freeing kept batches is not timed; neither is it for the peers.
@@ -106,7 +132,7 @@ pub(crate) fn turn(engine: &mut dyn Prepared, keep: Keep) -> Result<Turn, String
     })?;
     let seconds = start.elapsed().as_secs_f64();
     let peak_rss_mb = machine::peak_rss_mb();
-    Ok(Turn { seconds, rows, check: None, peak_rss_mb })
+    Ok(Turn { seconds, rows, peak_rss_mb, ..Turn::default() })
 }
 
 /// An untimed turn whose result is summed.

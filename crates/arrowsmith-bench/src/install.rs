@@ -42,7 +42,9 @@ macro_rules! sources {
 }
 pub(crate) use sources;
 
-const PYTHON: Sources = sources!("peers/python": "requirements.txt", "parquet_peer.py", "peer.py");
+const PYTHON: Sources = sources!(
+    "peers/python": "requirements.txt", "convert_peer.py", "parquet_peer.py", "peer.py",
+);
 const RUST: Sources = sources!(
     "peers/rust": "Cargo.toml" from "manifest.toml", "Cargo.lock", "src/main.rs", "src/check.rs",
     "src/columns.rs", "src/serve.rs", "src/shapes.rs",

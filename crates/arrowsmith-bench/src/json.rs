@@ -88,7 +88,7 @@ impl Input for Lines {
 }
 
 /// The expected totals.
-fn reference(input: &Text) -> Result<Check, BenchError> {
+pub(crate) fn reference(input: &Text) -> Result<Check, BenchError> {
     let wrap = |message| BenchError::Reference { workload: input.workload.clone(), message };
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let source = Source::Json { schema: &input.schema, text: &input.text };
@@ -96,14 +96,14 @@ fn reference(input: &Text) -> Result<Check, BenchError> {
     engine::check(prepared.as_mut()).map_err(wrap)
 }
 
-const INPUT_FILE: &str = "input.jsonl";
-const SCHEMA_FILE: &str = "schema.arrows";
+pub(crate) const INPUT_FILE: &str = "input.jsonl";
+pub(crate) const SCHEMA_FILE: &str = "schema.arrows";
 
 /// Prefix of the inputs' folders, before the process id.
 const WORK_PREFIX: &str = "arrowsmith-bench-";
 
 /// In-memory files, if available: an engine that reads by path then reads from memory too.
-fn work_folder() -> Result<tempfile::TempDir, BenchError> {
+pub(crate) fn work_folder() -> Result<tempfile::TempDir, BenchError> {
     let memory = Path::new("/dev/shm");
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
     remove_abandoned(&parent);
@@ -132,7 +132,7 @@ fn remove_abandoned(parent: &Path) {
 }
 
 /// The text unchanged, and the schema as an Arrow stream without batches.
-fn write_input(input: &Text, folder: &Path) -> Result<(), BenchError> {
+pub(crate) fn write_input(input: &Text, folder: &Path) -> Result<(), BenchError> {
     let path = folder.join(INPUT_FILE);
     fs::write(&path, &input.text).map_err(BenchError::io(&path))?;
     let path = folder.join(SCHEMA_FILE);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
-//! A module for each subject (`json`, `parquet`, `ingest`, `objects`, `jvm`, `flight`, `gpu`,
-//! `python`, `rtl`), one report, row and page for all (`result`, `page`), and one runner (`suite`)
-//! for those whose engines and inputs are data of `bench/definitions`. All participants do the same
-//! work on the same bytes in one run, taking turns; the published figures are ratios with their
-//! spread, because absolute figures drift on a shared machine. Our own engines are measured in the
-//! same way as the others. Every result is checked against a reference; a missing measurement is
-//! listed with the reason.
+//! A module for each subject (`json`, `parquet`, `convert`, `write`, `ingest`, `objects`, `jvm`,
+//! `flight`, `gpu`, `python`, `rtl`), one report, row and page for all (`result`, `page`), and one
+//! runner (`suite`) for those whose engines and inputs are data of `bench/definitions`. All
+//! participants do the same work on the same bytes in one run, taking turns; the published figures
+//! are ratios with their spread, because absolute figures drift on a shared machine. Our own
+//! engines are measured in the same way as the others. Every result is checked against a reference;
+//! a missing measurement is listed with the reason.
 //!
 //! It drives engines from outside, and the product never uses it. The run itself installs the
 //! peers, into a folder of their own; builds and tests never do.
@@ -32,12 +32,14 @@
 
 mod check;
 mod contest;
+pub mod convert;
 mod corpus;
 mod csv;
 mod definition;
 mod engine;
 mod error;
 pub mod flight;
+mod goal;
 pub mod gpu;
 pub mod ingest;
 mod input;
@@ -59,12 +61,14 @@ pub mod rtl;
 mod shapes;
 mod stats;
 mod suite;
+pub mod write;
 
 pub use check::{Check, Column};
 pub use csv::csv;
 pub use definition::Strings;
 pub use engine::{InProcess, Keep, Prepared, Sink, Source};
 pub use error::BenchError;
+pub use goal::{Goal, Goals};
 pub use reference::ArrowJson;
 pub use report::html;
 pub use result::{Machine, NotMeasured, Report, Row};

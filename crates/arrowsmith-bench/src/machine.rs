@@ -82,6 +82,13 @@ pub(crate) fn peak_rss_mb() -> f64 {
     peak.and_then(|kib| u32::try_from(kib).ok()).map_or(0.0, |kib| f64::from(kib) * 1024.0 / 1e6)
 }
 
+/// Processor time of the calling thread, if the system reports it.
+pub(crate) fn thread_cpu_s() -> Option<f64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanoseconds / 1e9)
+}
+
 fn proc_field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
@@ -102,6 +109,16 @@ mod tests {
         assert!(machine.cores > 0 && machine.memory_mb > 100);
         assert!(machine.os.starts_with("linux "));
         assert!(!machine.isa.is_empty() && !machine.cpu.is_empty());
+    }
+
+    #[test]
+    fn time_of_a_thread_does_not_pass_while_it_sleeps() {
+        let before = thread_cpu_s().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let slept = thread_cpu_s().unwrap();
+        assert!(slept - before < 0.1, "{before} {slept}");
+        std::hint::black_box((0..3_000_000_u64).fold(0, |sum: u64, n| sum.wrapping_mul(3) ^ n));
+        assert!(thread_cpu_s().unwrap() > slept);
     }
 
     #[test]

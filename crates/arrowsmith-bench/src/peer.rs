@@ -3,8 +3,9 @@
 //!
 //! The protocol is one JSON object per line. The peer loads the input and writes
 //! `{"ready":true,"engine":…,"version":…}`; for each line `run` it converts once and writes
-//! `{"seconds":…,"rows":…,"check":{…},"peak_rss_mb":…}`. It ends with its standard input. A peer
-//! that dies, hangs or violates the protocol is an error of that peer only.
+//! `{"seconds":…,"rows":…,"check":{…},"peak_rss_mb":…}`, with `cpu_seconds` if it knows them, and
+//! without `check` if its result is a file. It ends with its standard input. A peer that dies,
+//! hangs or violates the protocol is an error of that peer only.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::process::Command;
 use serde::Deserialize;
 
 use crate::check::{Check, Column};
+use crate::contest::Runner;
 use crate::engine::Turn;
 use crate::process::Process;
 
@@ -33,8 +35,9 @@ struct Ready {
 struct Answer {
     seconds: f64,
     rows: u64,
-    check: BTreeMap<String, Column>,
+    check: Option<BTreeMap<String, Column>>,
     peak_rss_mb: f64,
+    cpu_seconds: Option<f64>,
 }
 
 impl Peer {
@@ -52,15 +55,17 @@ impl Peer {
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
+}
 
-    /// One conversion.
-    pub(crate) fn turn(&mut self) -> Result<Turn, String> {
-        let Answer { seconds, rows, check, peak_rss_mb } = self.process.request("run")?;
+impl Runner for Peer {
+    fn turn(&mut self) -> Result<Turn, String> {
+        let Answer { seconds, rows, check, peak_rss_mb, cpu_seconds } =
+            self.process.request("run")?;
         if !(seconds.is_finite() && seconds > 0.0) {
             return Err(format!("measured {seconds} seconds"));
         }
-        let check = Check { rows, columns: check };
-        Ok(Turn { seconds, rows, check: Some(check), peak_rss_mb })
+        let check = check.map(|columns| Check { rows, columns });
+        Ok(Turn { seconds, rows, check, peak_rss_mb, cpu_seconds, file_bytes: None })
     }
 }
 

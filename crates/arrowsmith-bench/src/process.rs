@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
@@ -16,6 +16,8 @@ use serde::de::DeserializeOwned;
 const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// Ticks of `/proc/PID/stat` per second, on every known Linux architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
+/// Time between two looks at the memory of a program that runs to its end.
+const SAMPLE: Duration = Duration::from_millis(5);
 
 /// A running program; dropping it kills it and its children.
 #[derive(Debug)]
@@ -44,19 +46,55 @@ pub(crate) struct Usage {
 impl Usage {
     /// Of a process; `None` if the system does not report them.
     pub(crate) fn of(process: u32) -> Option<Self> {
-        let folder = format!("/proc/{process}");
-        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-        // The name may contain anything, including spaces and brackets: fields are counted after
-        // it.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-        let mut ticks = || fields.next()?.parse::<f64>().ok();
-        // Its own, and those of its children that have ended: a database answers in a process of
-        // its own.
-        let cpu_s = (ticks()? + ticks()? + ticks()? + ticks()?) / TICKS_PER_SECOND;
-        let status = fs::read_to_string(format!("{folder}/status")).ok()?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
-        Some(Self { cpu_s, peak_rss_mb: kib * 1024.0 / 1e6 })
+        Some(Self { cpu_s: cpu_s(process)?, peak_rss_mb: peak_rss_mb(process)? })
+    }
+}
+
+/// Processor time of a process, also of one that has ended and is not waited for yet.
+fn cpu_s(process: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name may contain anything, including spaces and brackets: fields are counted after it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    // Its own, and those of its children that have ended: a database answers in a process of its
+    // own.
+    Some((ticks()? + ticks()? + ticks()? + ticks()?) / TICKS_PER_SECOND)
+}
+
+/// The highest resident memory of a process that has not ended.
+fn peak_rss_mb(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = peak.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024.0 / 1e6)
+}
+
+/// A program from its start to its end.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) seconds: f64,
+    /// In steps of 10 ms; `None` if the system does not report it.
+    pub(crate) cpu_s: Option<f64>,
+    /// As of the last sample before its end; 0 if the system does not report it.
+    pub(crate) peak_rss_mb: f64,
+}
+
+/// Runs a program that needs no input to its end. Its error output goes to a file in `folder`,
+/// whose last line explains a failure.
+pub(crate) fn run_to_end(command: Command, name: &str, folder: &Path) -> Result<Ended, String> {
+    let start = Instant::now();
+    let mut process = Process::start(command, name, folder)?;
+    process.stdin = None;
+    let mut peak = 0.0;
+    // Its output ends when it does; it stays known to the system until it is waited for.
+    while process.lines.recv_timeout(SAMPLE) != Err(RecvTimeoutError::Disconnected) {
+        peak = peak_rss_mb(process.id()).unwrap_or(peak);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let cpu_s = cpu_s(process.id());
+    match process.child.wait() {
+        Ok(status) if status.success() => Ok(Ended { seconds, cpu_s, peak_rss_mb: peak }),
+        _ => Err(process.exit_error()),
     }
 }
 
@@ -223,6 +261,25 @@ mod tests {
         let answer: Value = process.request("one").unwrap();
         assert_eq!(answer["x"], "one");
         assert!(process.usage().unwrap().peak_rss_mb > 0.1);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_is_measured_until_it_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            run_to_end(command, "fake", folder.path())
+        };
+        let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo done; sleep 0.05";
+        let Ended { seconds, cpu_s, peak_rss_mb } = run(work).unwrap();
+        assert!(
+            seconds > 0.05 && cpu_s > Some(0.0) && peak_rss_mb > 0.1,
+            "{cpu_s:?} {peak_rss_mb}"
+        );
+        let error = run("echo no such file >&2; exit 3").unwrap_err();
+        assert_eq!(error, "fake: ended, exit status: 3: no such file");
     }
 
     #[test]

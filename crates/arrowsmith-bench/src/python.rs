@@ -6,20 +6,21 @@
 //! libraries are installed already; nothing is installed here.
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use arrowsmith_workload::{Generator, Workload};
 use maud::html;
-use serde::Serialize;
 
-use crate::contest::{self, Contestant, Entry, Runner};
+use crate::BenchError;
+use crate::contest::{self, Contestant, Entry, Runner as _};
+use crate::definition::chosen;
+use crate::goal::{self, Goal, Goals};
 use crate::install::{Sources, sources};
-use crate::page;
+use crate::machine;
+use crate::page::{self, Cell, Chart, Form, Series, distinct, legend, maybe, row_table, section};
 use crate::peer::Peer;
 use crate::result::{self, Row};
-use crate::{BenchError, Report as Generic};
 
 const SCRIPTS: Sources = sources!("peers/python": "peer.py", "queries.py");
 const SEED: u64 = 1;
@@ -75,36 +76,14 @@ impl Default for Options {
     }
 }
 
-/// A goal, and its result on one workload.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Goal {
-    /// Of which measurement.
-    pub workload: String,
-    /// In words.
-    pub goal: String,
-    /// The required figure.
-    pub wanted: f64,
-    /// The measured one.
-    pub found: f64,
-    /// Whether it is reached.
-    pub met: bool,
-}
-
-/// What only this suite has.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Extra {
-    /// The goals for which there are figures.
-    pub goals: Vec<Goal>,
-}
-
 /// The result of the suite.
-pub type Report = Generic<Extra>;
+pub type Report = result::Report<Goals>;
 
 /// Runs the suite. `progress` gets one line at a time for the user.
 ///
 /// # Errors
 /// An unknown name, or an input that cannot be made. A side that fails is listed in
-/// [`Generic::not_measured`].
+/// [`result::Report::not_measured`].
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let workloads = chosen("workload", &options.workloads, &["lineitem", "logs", "taxi"])?;
     let names = TASKS.map(|task| task.name);
@@ -118,7 +97,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
         fs::write(&script, text).map_err(BenchError::io(&script))?;
     }
     let script = folder.path().join("queries.py");
-    let mut report = Report::start("python", Some(SEED), Extra::default());
+    let mut report = Report::start("python", Some(SEED), Goals::default());
     for workload in workloads {
         progress(&format!("{workload}: making the input"));
         let input = folder.path().join(format!("{workload}.jsonl"));
@@ -131,7 +110,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
                 Peer::start(command, side, folder.path())
             };
             let label = format!("{workload}-{}", task.name);
-            let entry = Entry { workload: &label, threads: threads(), bytes, records };
+            let entry = Entry { workload: &label, threads: machine::cores(), bytes, records };
             compete(&mut report, task, &entry, options.rounds, &side, progress);
         }
         // The next one may need its space.
@@ -140,30 +119,6 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     result::compare(&mut report.rows);
     report.extra.goals = goals(&report.rows);
     Ok(report)
-}
-
-/// The chosen names; all of them if there is no choice.
-fn chosen<'a>(
-    what: &'static str,
-    names: &[String],
-    known: &[&'a str],
-) -> Result<Vec<&'a str>, BenchError> {
-    if names.is_empty() {
-        return Ok(known.to_vec());
-    }
-    let find = |name: &String| {
-        let found = known.iter().find(|known| *known == name).copied();
-        found.ok_or_else(|| BenchError::UnknownName {
-            what,
-            name: name.clone(),
-            known: known.iter().map(|&name| name.to_owned()).collect(),
-        })
-    };
-    names.iter().map(find).collect()
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
 fn make(workload: &str, size_bytes: u64, path: &Path) -> Result<(u64, u64), BenchError> {
@@ -196,7 +151,7 @@ fn compete(
     let begin = |&(side, kind): &(&'static str, &'static str)| {
         let peer = start(side)?;
         let version = peer.version().to_owned();
-        Ok(Contestant::new(side, kind, task.about, version, Runner::There(peer)))
+        Ok(Contestant::new(side, kind, task.about, version, peer))
     };
     let (rows, failures) =
         contest::run(sides.into_iter(), begin, &expected, entry, rounds, progress);
@@ -209,32 +164,24 @@ fn compete(
 fn goals(rows: &[Row]) -> Vec<Goal> {
     let mut goals = Vec::new();
     for ours in rows.iter().filter(|row| row.engine() == OURS && row.valid()) {
-        let workload = ours.workload().to_owned();
+        let workload = ours.workload();
         let Some(task) = TASKS.iter().find(|task| workload.ends_with(task.name)) else { continue };
-        let ratio = ours.number("vs_fastest_peer.median");
-        match (task.wanted, ratio) {
-            (Some(wanted), Some(found)) => goals.push(Goal {
-                workload: workload.clone(),
-                goal: "times as fast as the library's own reader".to_owned(),
-                wanted,
-                found,
-                met: found >= wanted,
-            }),
-            (None, _) => goals.push(Goal {
-                workload: workload.clone(),
-                goal: "seconds to the first rows, at most".to_owned(),
-                wanted: FIRST_SECONDS,
-                found: ours.seconds_median(),
-                met: ours.seconds_median() <= FIRST_SECONDS,
-            }),
+        match (task.wanted, ours.number("vs_fastest_peer.median")) {
+            (Some(wanted), Some(found)) => {
+                let goal = "times as fast as the library's own reader";
+                goals.push(Goal::at_least(ours, goal, found, wanted));
+            }
+            (None, _) => {
+                let (goal, found) = ("seconds to the first rows", ours.seconds_median());
+                goals.push(Goal::at_most(ours, goal, found, FIRST_SECONDS));
+            }
             _ => {}
         }
         let own = rows.iter().find(|row| row.engine() == OWN && row.workload() == workload);
         let memory = |row: &Row| row.number("peak_rss_mb").filter(|peak| *peak > 0.0);
-        if let Some((ours, own)) = memory(ours).zip(own.and_then(memory)) {
-            let goal = "of the library's own peak of memory, at most".to_owned();
-            let found = ours / own;
-            goals.push(Goal { workload, goal, wanted: 1.0, found, met: found <= 1.0 });
+        if let Some((found, own)) = memory(ours).zip(own.and_then(memory)) {
+            let goal = "peak memory over that of its own reader";
+            goals.push(Goal::at_most(ours, goal, found / own, 1.0));
         }
     }
     goals
@@ -243,31 +190,52 @@ fn goals(rows: &[Row]) -> Vec<Goal> {
 /// Makes one self-contained page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let goals = report.extra.goals.iter().map(|goal| {
-        let met = if goal.met { "yes" } else { "no" };
-        let (found, wanted) = (page::number(goal.found), page::number(goal.wanted));
-        vec![goal.workload.clone(), goal.goal.clone(), found, wanted, met.to_owned()]
+    let names = [(0, OURS), (1, OWN)];
+    let steps = distinct(report.rows.iter().map(Row::workload));
+    let chart = |unit, values: fn(&Row) -> Option<[f64; 3]>| {
+        let series = names.map(|(index, name)| {
+            let row = |step: &&str| {
+                let mut rows = report.rows.iter();
+                rows.find(|row| row.workload() == *step && row.engine() == name && row.valid())
+            };
+            Series { index, name, values: steps.iter().map(|step| values(row(step)?)).collect() }
+        });
+        let steps = steps.iter().map(|step| (*step).to_owned()).collect();
+        let (form, series) = (Form::Dots, series.into());
+        Chart { form, title: "", steps_are: "", unit, steps, series, ideal: Vec::new() }.draw()
+    };
+    let seconds = chart("seconds", |row| {
+        Some([row.number("seconds_min")?, row.seconds_median(), row.number("seconds_max")?])
     });
-    let head = ["Measurement", "Goal", "Found", "Wanted", "Reached"];
-    let rows = report.rows.iter().map(|row| {
-        let ratio = row.number("vs_fastest_peer.median").filter(|_| row.engine() == OURS);
-        vec![
-            row.workload().to_owned(),
-            row.engine().to_owned(),
-            row.text("version").to_owned(),
-            page::number(row.seconds_median()),
-            page::maybe(ratio, page::times),
-            page::maybe(row.number("peak_rss_mb"), page::number),
-            if row.valid() { "yes" } else { "no" }.to_owned(),
-        ]
-    });
-    let all = ["Measurement", "Reader", "Version", "s", "Beside own", "Peak MB", "Right"];
-    let how = "Each side is a process that infers the schema and runs the query; the sides take \
-               turns. Seconds are medians.";
+    let memory = chart("MB of resident memory", |row| Some([row.number("peak_rss_mb")?; 3]));
+    let ratio: fn(&Row) -> String = |row| {
+        let ratio = row.number("vs_fastest_peer.median");
+        maybe(ratio.filter(|_| row.engine() == OURS && row.valid()), page::times)
+    };
+    let all = [
+        ("Reader", Cell::Plain("engine")),
+        ("Measurement", Cell::Plain("workload")),
+        ("Version", Cell::Plain("version")),
+        ("Median s", Cell::Number("seconds_median", 1.0)),
+        ("min", Cell::Number("seconds_min", 1.0)),
+        ("max", Cell::Number("seconds_max", 1.0)),
+        ("Beside own", Cell::With(ratio)),
+        ("Peak MB", Cell::Number("peak_rss_mb", 1.0)),
+        ("Result", Cell::With(|row| if row.valid() { "equal" } else { "wrong" }.to_owned())),
+    ];
+    let how = "Each side is a process that infers the schema and runs the query, once for each \
+               round; the sides take turns. Totals of the results are compared. Seconds are \
+               medians; peak memory is the highest of the process in all rounds.";
     let body = html! {
-        (page::section("Goals", "", page::text_table(&head, goals)))
-        (page::section("Measurements", how, page::text_table(&all, rows)))
-        (page::method(report, &[], ""))
+        (goal::section(&report.extra.goals))
+        (section("Time", "Marks are medians, lines reach from the fastest to the slowest round. \
+                          Further left is faster; the scale is logarithmic.",
+            html! { (legend(names)) (seconds) }))
+        (section("Peak memory", "Of a process, the interpreter included. Further left is less; \
+                                 the scale is logarithmic.",
+            html! { (legend(names)) (memory) }))
+        (section("All figures", "", row_table(&report.rows, &all)))
+        (page::method(report, &[], how))
     };
     page::page(report, "JSON in notebooks", "polars, DuckDB and pandas over two readers", body)
 }

@@ -10,9 +10,9 @@ use std::process::Command;
 
 use crate::BenchError;
 use crate::check::Check;
-use crate::contest::{self, Contestant, Entry, Runner};
+use crate::contest::{self, Contestant, Entry};
 use crate::definition::{Definition, EngineDefinition, Named, PeerKind};
-use crate::engine::{InProcess, Keep, Source};
+use crate::engine::{Here, InProcess, Keep, Source};
 use crate::install::install;
 use crate::peer::Peer;
 use crate::result::{self, Report, Row};
@@ -197,16 +197,16 @@ impl Suite {
         threads: NonZeroUsize,
     ) -> Result<Contestant<'a>, String> {
         let EngineDefinition { name, kind, about, .. } = engine;
-        let (runner, version) = match engine.peer {
-            Some(kind) => {
-                let program = self.programs.get(&kind).ok_or("was not installed")?.clone()?;
+        match engine.peer {
+            Some(peer) => {
+                let program = self.programs.get(&peer).ok_or("was not installed")?.clone()?;
                 let mut words = program.into_iter();
                 let mut command = Command::new(words.next().unwrap_or_default());
                 command.args(words).args(["--engine", name, "--threads", &threads.to_string()]);
                 input.arguments(&mut command);
                 let peer = Peer::start(command, name, input.folder())?;
                 let version = peer.version().to_owned();
-                (Runner::There(peer), version)
+                Ok(Contestant::new(name, kind.name(), about, version, peer))
             }
             None => {
                 let found = self.in_process(engine)?;
@@ -216,10 +216,10 @@ impl Suite {
                     true => Some(Box::new(|| found.release_memory())),
                     false => None,
                 };
-                (Runner::Here { engine: prepared, keep, before }, found.version())
+                let runner = Here { engine: prepared, keep, before };
+                Ok(Contestant::new(name, kind.name(), about, found.version(), runner))
             }
-        };
-        Ok(Contestant::new(name, kind.name(), about, version, runner))
+        }
     }
 
     /// The report, with ratios.

@@ -10,10 +10,13 @@ use std::sync::Arc;
 use arrow_array::builder::{
     Float64Builder, Int64Builder, ListBuilder, StringBuilder, StructBuilder,
 };
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray,
 };
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
 use arrowsmith_workload::{Generator, SplitMix64, Workload};
 
 use crate::shapes;
@@ -57,13 +60,38 @@ pub(crate) enum Data {
     Taxi,
     /// The 16 columns of TPC-H, money as decimals.
     Lineitem,
+    /// Below 100.
+    Int64Small,
+    /// Ascending, by 0 to 15.
+    Int64Sorted,
+    /// One of 1,000 values, far from each other.
+    Int64Distant,
+    /// Amounts below 1,000 with two decimals.
+    Float64Prices,
+    /// Ascending microseconds, up to two seconds apart.
+    Timestamps,
+    /// One in ten true.
+    Booleans,
+    /// Nested log records.
+    Logs,
+    /// Trip reports, most columns of which are lists.
+    Trip,
 }
 
 impl Data {
-    /// Approximate bytes of a row in Arrow: determines the number of rows for a size.
+    /// Approximate bytes of a row in Arrow, at least one: determines the number of rows for a size.
     pub(crate) const fn row_bytes(self) -> u64 {
         match self {
-            Self::Int64 | Self::Int64Varied | Self::Int64Nullable | Self::Float64 => 8,
+            Self::Booleans => 1,
+            Self::Int64
+            | Self::Int64Varied
+            | Self::Int64Nullable
+            | Self::Int64Small
+            | Self::Int64Sorted
+            | Self::Int64Distant
+            | Self::Float64
+            | Self::Float64Prices
+            | Self::Timestamps => 8,
             Self::Int32Varied | Self::Float32 => 4,
             Self::Strings => 11,
             Self::StringsFew | Self::StringsRuns => 14,
@@ -73,6 +101,8 @@ impl Data {
             Self::Taxi => 148,
             Self::Structs => 121,
             Self::Lineitem => 160,
+            Self::Logs => 300,
+            Self::Trip => 450,
         }
     }
 
@@ -87,11 +117,17 @@ impl Data {
         let one =
             |name, kind, nullable| Arc::new(Schema::new(vec![Field::new(name, kind, nullable)]));
         match self {
-            Self::Int64 | Self::Int64Varied => one("v", DataType::Int64, false),
+            Self::Int64
+            | Self::Int64Varied
+            | Self::Int64Small
+            | Self::Int64Sorted
+            | Self::Int64Distant => one("v", DataType::Int64, false),
+            Self::Timestamps => one("v", DataType::Timestamp(TimeUnit::Microsecond, None), false),
+            Self::Booleans => one("v", DataType::Boolean, false),
             Self::Int64Nullable => one("v", DataType::Int64, true),
             Self::Int32Varied => one("v", DataType::Int32, false),
             Self::Float32 => one("v", DataType::Float32, false),
-            Self::Float64 => one("v", DataType::Float64, false),
+            Self::Float64 | Self::Float64Prices => one("v", DataType::Float64, false),
             Self::Strings
             | Self::StringsFew
             | Self::StringsMany
@@ -101,14 +137,17 @@ impl Data {
             Self::Structs => {
                 one("l", DataType::new_list(DataType::Struct(struct_fields()), true), true)
             }
-            // The generators know these schemas, so this cannot fail.
-            Self::Taxi => shapes::schema("taxi").unwrap_or_else(|| Arc::new(Schema::empty())),
-            Self::Lineitem => {
-                let schema = shapes::schema("lineitem");
-                Arc::new(decimals(&schema.unwrap_or_else(|| Arc::new(Schema::empty()))))
-            }
+            Self::Lineitem => Arc::new(decimals(&generated("lineitem"))),
+            Self::Logs => generated("logs"),
+            Self::Taxi => generated("taxi"),
+            Self::Trip => generated("trip"),
         }
     }
+}
+
+/// The generators know these schemas, so none is empty.
+fn generated(name: &str) -> SchemaRef {
+    shapes::schema(name).unwrap_or_else(|| Arc::new(Schema::empty()))
 }
 
 fn struct_fields() -> Fields {
@@ -160,6 +199,8 @@ impl Rows {
         let generator = match data {
             Data::Taxi => Some(Generator::new(Workload::Taxi, seed, 1)),
             Data::Lineitem => Some(Generator::new(Workload::Lineitem, seed, 1)),
+            Data::Logs => Some(Generator::new(Workload::Logs, seed, 1)),
+            Data::Trip => Some(Generator::new(Workload::Trip, seed, 1)),
             _ => None,
         };
         Self {
@@ -188,6 +229,23 @@ impl Rows {
             Data::Int64Varied => {
                 Arc::new(Int64Array::from_iter_values((0..rows).map(|_| self.varied(63))))
             }
+            Data::Int64Small => self.integers(rows, |rng, _| rng.below(100)),
+            Data::Int64Sorted => self.integers(rows, |rng, last| last + rng.below(16)),
+            Data::Int64Distant => self.integers(rows, |rng, _| rng.below(1_000) * 1_000_000_007),
+            Data::Float64Prices => {
+                let cents = (0..rows).map(|_| i32::try_from(self.rng.below(100_000)).unwrap_or(0));
+                let prices = cents.map(|cents| f64::from(cents) / 100.0);
+                Arc::new(Float64Array::from_iter_values(prices))
+            }
+            Data::Timestamps => {
+                let values = self.integers(rows, |rng, last| last + rng.below(2_000_000));
+                let values = values.as_primitive::<Int64Type>();
+                Arc::new(values.reinterpret_cast::<TimestampMicrosecondType>())
+            }
+            Data::Booleans => {
+                let values = (0..rows).map(|_| Some(self.rng.below(10) == 0));
+                Arc::new(values.collect::<BooleanArray>())
+            }
             Data::Int32Varied => {
                 let values = (0..rows).map(|_| i32::try_from(self.varied(31)).unwrap_or(0));
                 Arc::new(Int32Array::from_iter_values(values))
@@ -210,6 +268,15 @@ impl Rows {
             _ => Arc::new(self.strings(rows)),
         };
         RecordBatch::try_new(Arc::clone(&self.schema), vec![column]).map_err(|e| e.to_string())
+    }
+
+    /// Integers, each of which may depend on the last one.
+    fn integers(&mut self, rows: usize, next: impl Fn(&mut Random, u64) -> u64) -> ArrayRef {
+        let values = (0..rows).map(|_| {
+            self.key.0 = next(&mut self.rng, self.key.0);
+            self.key.0.cast_signed()
+        });
+        Arc::new(Int64Array::from_iter_values(values))
     }
 
     fn varied(&mut self, bits: u64) -> i64 {
@@ -359,12 +426,10 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use arrow_array::Array;
-    use arrow_array::cast::AsArray;
-    use arrow_array::types::Int64Type;
 
     use super::*;
 
-    const ALL: [Data; 15] = [
+    const ALL: [Data; 23] = [
         Data::Int64,
         Data::Int64Varied,
         Data::Int32Varied,
@@ -380,6 +445,14 @@ mod tests {
         Data::Structs,
         Data::Taxi,
         Data::Lineitem,
+        Data::Int64Small,
+        Data::Int64Sorted,
+        Data::Int64Distant,
+        Data::Float64Prices,
+        Data::Timestamps,
+        Data::Booleans,
+        Data::Logs,
+        Data::Trip,
     ];
 
     #[test]
@@ -390,7 +463,8 @@ mod tests {
             assert_eq!((batch.num_rows(), batch.schema()), (5_000, data.schema()));
             let sizes =
                 batch.columns().iter().map(|c| c.to_data().get_slice_memory_size().unwrap());
-            let found = sizes.sum::<usize>() as u64 / 5_000;
+            // A boolean is a bit: no less than a byte is said.
+            let found = (sizes.sum::<usize>() as u64 / 5_000).max(1);
             let said = data.row_bytes();
             assert!(found * 10 >= said * 8 && found * 10 <= said * 13, "{data:?}: {found}, {said}");
         }

@@ -5,7 +5,7 @@ pub(crate) mod data;
 mod definition;
 pub(crate) mod file;
 pub(crate) mod made;
-mod reference;
+pub(crate) mod reference;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{View, paper};
 use crate::page::{Chart, Form, Series, legend, panels, plural, section};
 use crate::result::Row;
-use crate::stats::float;
+use crate::stats::{Spread, float};
 
 /// The array maxima of the JSON paper's figure.
 const MAXIMA: [u32; 4] = [1, 8, 64, 512];
@@ -18,7 +18,10 @@ pub(super) fn all(view: &View<'_>) -> Markup {
     html! {
         (array_length(view, threads))
         (paper::all(view))
-        @for &threads in &view.threads { (every_workload(view, threads)) }
+        @for &threads in &view.threads {
+            (every_workload(view, threads))
+            (of_files(view, threads))
+        }
         (scaling(view))
     }
 }
@@ -54,39 +57,86 @@ fn array_length(view: &View<'_>, threads: u64) -> Markup {
 }
 
 fn every_workload(view: &View<'_>, threads: u64) -> Markup {
+    let chart = dots(view, threads, view.words.unit, |row| {
+        let speed = |time: &str| Some(row.gb_per_s() * row.seconds_median() / row.number(time)?);
+        Some([speed("seconds_max")?, row.gb_per_s(), speed("seconds_min")?])
+    });
+    section(
+        format!("Every workload, {}", plural(threads, "thread")),
+        "Marks are medians, lines reach from the slowest to the fastest round. Further right is \
+         faster; the scale is logarithmic.",
+        html! { (legend(view.measured())) (chart) },
+    )
+}
+
+/// Processor time, and the size of the files, if the suite writes some.
+fn of_files(view: &View<'_>, threads: u64) -> Markup {
+    let per_gb = |row: &Row| {
+        let times = Spread::of(&row.numbers("cpu_seconds"))?;
+        let gigabytes = float(row.count("bytes")) / 1e9;
+        Some([times.min, times.median, times.max].map(|time| time / gigabytes))
+    };
+    let share = |row: &Row| {
+        let share = row.number("file_bytes")? / float(row.count("bytes"));
+        Some([100.0 * share; 3])
+    };
+    let input = view.words.input;
+    let times = dots(view, threads, &format!("processor seconds per GB of {input}"), per_gb);
+    let sizes = dots(view, threads, &format!("per cent of the size of the {input}"), share);
+    let on = plural(threads, "thread");
+    html! {
+        @if view.has("cpu_seconds") {
+            (section(
+                format!("Processor time, {on}"),
+                "User and system. Further left is less; the scale is logarithmic.",
+                html! { (legend(view.measured())) (times) },
+            ))
+        }
+        @if view.has("file_bytes") {
+            (section(
+                format!("Size of the files, {on}"),
+                "Further left is smaller; the scale is logarithmic.",
+                html! { (legend(view.measured())) (sizes) },
+            ))
+        }
+    }
+}
+
+/// Values of all engines on every workload: lowest, median, highest. Wrong results have none.
+fn dots(
+    view: &View<'_>,
+    threads: u64,
+    unit: &str,
+    values: impl Fn(&Row) -> Option<[f64; 3]>,
+) -> Markup {
     let has = |workload: &&&str| {
         view.measured().any(|(_, engine)| view.row(workload, engine, threads).is_some())
     };
     let workloads: Vec<&str> = view.workloads.iter().filter(has).copied().collect();
     let series = view.measured().map(|(index, name)| {
-        let values = workloads.iter().map(|workload| {
-            let row = view.row(workload, name, threads)?;
-            let speed =
-                |time: &str| Some(row.gb_per_s() * row.seconds_median() / row.number(time)?);
-            Some([speed("seconds_max")?, row.gb_per_s(), speed("seconds_min")?])
-        });
+        let row = |workload: &&str| view.row(workload, name, threads).filter(|row| row.valid());
+        let values = workloads.iter().map(|workload| row(workload).and_then(&values));
         Series { index, name, values: values.collect() }
     });
     let chart = Chart {
         form: Form::Dots,
         title: "",
         steps_are: "",
-        unit: view.words.unit,
+        unit,
         steps: workloads.iter().map(|&workload| workload.to_owned()).collect(),
         series: series.collect(),
         ideal: Vec::new(),
     };
-    section(
-        format!("Every workload, {}", plural(threads, "thread")),
-        "Marks are medians, lines reach from the slowest to the fastest round. Further right is \
-         faster; the scale is logarithmic.",
-        html! { (legend(view.measured())) (chart.draw()) },
-    )
+    chart.draw()
 }
 
 /// The speed-up of each engine with threads: the geometric mean over all workloads that were
 /// measured with every thread count.
 fn scaling(view: &View<'_>) -> Markup {
+    // Those that write files are run with one count only.
+    if view.has("file_bytes") {
+        return html! {};
+    }
     let (Some(&first), true) = (view.threads.first(), view.threads.len() > 1) else {
         let none = html! { p.none { "Not measured: one thread count only." } };
         return section("Thread scaling", "", none);

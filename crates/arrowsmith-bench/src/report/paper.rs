@@ -12,7 +12,7 @@ use crate::result::Row;
 
 /// Both figures, if they have points.
 pub(super) fn all(view: &View<'_>) -> Markup {
-    let points: Vec<Point<'_>> = view.report.rows.iter().filter_map(Point::of).collect();
+    let points: Vec<Point<'_>> = view.rows.iter().filter_map(Point::of).collect();
     html! { (output_size(view, &points)) (page_size(view, &points)) }
 }
 

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::View;
-use crate::page::{number, plural, section};
+use crate::page::{maybe, number, plural, section};
 use crate::result::Row;
 
 /// Speeds side by side, the fastest of each line in bold, and our ratios.
@@ -18,8 +18,7 @@ pub(super) fn summaries(view: &View<'_>) -> Markup {
                             th { "Workload" }
                             @for engine in &view.engines { th { (engine) } }
                             @if view.ours().is_some() {
-                                th { "× fastest" br; "reader" }
-                                th { "× fastest" br; "peer" }
+                                @for (_, what) in ratios(view) { th { "× fastest" br; (what) } }
                             }
                         }
                     }
@@ -56,11 +55,18 @@ fn summary_line(view: &View<'_>, workload: &str, threads: u64) -> Markup {
                 }
             }
             @if let Some(row) = ours {
-                td { (ratio(row, "vs_fastest_reader")) }
-                td { (ratio(row, "vs_fastest_peer")) }
+                @for (name, _) in ratios(view) {
+                    td { (ratio(row.filter(|row| row.valid()), name)) }
+                }
             }
         }
     }
+}
+
+/// The ratios that there are, and beside what.
+fn ratios(view: &View<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = [("vs_fastest_reader", "reader"), ("vs_fastest_peer", "peer")];
+    all.into_iter().filter(|(name, _)| view.has(name))
 }
 
 /// `3.1 (2.9–3.3) duckdb`.
@@ -79,26 +85,22 @@ fn ratio(row: Option<&Row>, name: &str) -> Markup {
 
 /// Every figure, and every missing one.
 pub(super) fn details(view: &View<'_>) -> Markup {
-    let head = [
-        "Engine",
-        "GB/s",
-        "median ms",
-        "min",
-        "max",
-        "rounds",
-        "× fastest reader",
-        "× fastest peer",
-        "peak MB",
-        "result",
-    ];
-    let missing = view.report.not_measured.iter().filter(|missing| missing.engine.is_empty());
+    let has = |name: &str, cell: &'static str| view.has(name).then(|| cell.to_owned());
+    let head = ["Engine", "GB/s", "median ms", "min", "max", "rounds"].map(str::to_owned);
+    let head = head.into_iter().chain(has("cpu_seconds", "processor ms"));
+    let head = head.chain(has("file_bytes", "file MB"));
+    let head = head.chain(ratios(view).map(|(_, what)| format!("× fastest {what}")));
+    let head: Vec<String> = head.chain(["peak MB", "result"].map(str::to_owned)).collect();
+    let missing = view.not_measured.iter().filter(|missing| missing.engine.is_empty());
     let body = html! {
         div.scroll {
             table {
-                thead { tr { @for cell in head { th { (cell) } } } }
+                thead { tr { @for cell in &head { th { (cell) } } } }
                 tbody {
                     @for workload in &view.workloads {
-                        @for &threads in &view.threads { (group(view, workload, threads)) }
+                        @for &threads in &view.threads {
+                            (group(view, workload, threads, head.len()))
+                        }
                     }
                 }
             }
@@ -110,23 +112,23 @@ pub(super) fn details(view: &View<'_>) -> Markup {
     section("All figures", "", body)
 }
 
-fn group(view: &View<'_>, workload: &str, threads: u64) -> Markup {
+fn group(view: &View<'_>, workload: &str, threads: u64, columns: usize) -> Markup {
     let engines = || view.engines.iter().map(|e| (*e, view.row(workload, e, threads)));
     let Some(first) = engines().find_map(|(_, row)| row) else { return html! {} };
     let reason = |engine: &str| view.reason(workload, engine).unwrap_or("no reason is known");
     html! {
         tr.group {
-            td colspan="10" {
+            td colspan=(columns) {
                 (workload) " · " (plural(threads, "thread")) " · " (first.count("bytes"))
                 " bytes, " (first.count("records")) " records"
             }
         }
         @for (engine, row) in engines() {
             @match row {
-                Some(row) => (line(row)),
+                Some(row) => (line(view, row)),
                 None => tr {
                     td { (engine) }
-                    td colspan="9" style="text-align:left" {
+                    td colspan=(columns - 1) style="text-align:left" {
                         i { "not measured: " (reason(engine)) }
                     }
                 },
@@ -135,7 +137,7 @@ fn group(view: &View<'_>, workload: &str, threads: u64) -> Markup {
     }
 }
 
-fn line(row: &Row) -> Markup {
+fn line(view: &View<'_>, row: &Row) -> Markup {
     let figure = |name: &str, factor: f64| number(row.number(name).unwrap_or(0.0) * factor);
     let times = ["seconds_median", "seconds_min", "seconds_max"].map(|name| figure(name, 1e3));
     html! {
@@ -144,8 +146,15 @@ fn line(row: &Row) -> Markup {
             td { (number(row.gb_per_s())) }
             @for time in times { td { (time) } }
             td { (row.numbers("seconds").len()) }
-            td { (ratio(Some(row), "vs_fastest_reader")) }
-            td { (ratio(Some(row), "vs_fastest_peer")) }
+            @if view.has("cpu_seconds") {
+                td { (maybe(row.number("cpu_seconds_median"), |cpu| number(cpu * 1e3))) }
+            }
+            @if view.has("file_bytes") {
+                td { (maybe(row.number("file_bytes"), |bytes| number(bytes / 1e6))) }
+            }
+            @for (name, _) in ratios(view) {
+                td { (ratio(Some(row).filter(|row| row.valid()), name)) }
+            }
             td { (format!("{:.0}", row.number("peak_rss_mb").unwrap_or(0.0))) }
             @match row.text("difference") {
                 "" => td { "equal" },

@@ -114,7 +114,8 @@ fn thread_scaling_is_a_mean_over_workloads() {
         rows.push(more);
     }
     let report = report(rows);
-    let speed_up = figures::mean_speed_up(&View::of(&report), "arrowsmith-cpu", 1, 2).unwrap();
+    let speed_up =
+        figures::mean_speed_up(&View::of(&report, &JSON), "arrowsmith-cpu", 1, 2).unwrap();
     assert!((speed_up - 1.8).abs() < 1e-9);
     let page = html(&report);
     assert_balanced(&page);
