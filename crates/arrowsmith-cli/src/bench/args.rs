@@ -111,6 +111,8 @@ pub enum BenchSuite {
     Json(JsonBenchArgs),
     Ingest(IngestBenchArgs),
     Parquet(ParquetBenchArgs),
+    Convert(super::convert::ConvertBenchArgs),
+    Write(super::write::WriteBenchArgs),
     Objects(super::objects::ObjectsBenchArgs),
     Jvm(super::jvm::JvmBenchArgs),
     Gpu(super::gpu::GpuBenchArgs),

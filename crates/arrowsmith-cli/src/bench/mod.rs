@@ -5,11 +5,13 @@
 //! and batching.
 
 mod args;
+pub mod convert;
 pub mod flight;
 pub mod gpu;
 pub mod jvm;
 pub mod objects;
 pub mod python;
+pub mod write;
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -21,7 +23,8 @@ use arrowsmith::options::Format;
 use arrowsmith::parquet::{Columns, StringForm};
 use arrowsmith::{Input, JsonReadOptions, ParquetReadOptions, SharedBytes, json};
 use arrowsmith_bench::{
-    BenchError, InProcess, NotMeasured, Options, Prepared, Report, Row, Sink, Source, Strings,
+    BenchError, Goal, Goals, InProcess, NotMeasured, Options, Prepared, Report, Row, Sink, Source,
+    Strings,
 };
 use arrowsmith_core::Error;
 use arrowsmith_core::sink::Output;
@@ -38,6 +41,8 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Json(args) => json(args),
         BenchSuite::Ingest(args) => ingest(args),
         BenchSuite::Parquet(args) => parquet(args),
+        BenchSuite::Convert(args) => convert::run(args),
+        BenchSuite::Write(args) => write::run(args),
         BenchSuite::Objects(args) => objects::run(args),
         BenchSuite::Jvm(args) => jvm::run(args),
         BenchSuite::Gpu(args) => gpu::run(args),
@@ -69,6 +74,22 @@ fn parquet(args: &ParquetBenchArgs) -> Outcome {
 fn finish(report: &Report, outputs: &Outputs) -> Outcome {
     write_report(outputs, report, || arrowsmith_bench::html(report))?;
     print_rows(report);
+    ours_right(report)
+}
+
+/// As [`finish`], of a suite with goals.
+fn finish_with_goals(
+    report: &Report<Goals>,
+    outputs: &Outputs,
+    page: impl Fn() -> String,
+) -> Outcome {
+    write_report(outputs, report, page)?;
+    print_rows(report);
+    print_goals(&report.extra.goals);
+    ours_right(report)
+}
+
+fn ours_right<E>(report: &Report<E>) -> Outcome {
     let ours = report.rows.iter().find(|row| !row.valid() && row.text("kind") == "ours");
     all_right(ours, |row| {
         format!("{} on {}: the result is not the expected one", row.engine(), row.workload())
@@ -148,10 +169,11 @@ pub fn write(path: &Path, text: &str) -> Outcome {
 }
 
 /// The figures for people, on standard error.
-fn print_rows(report: &Report) {
+fn print_rows<E>(report: &Report<E>) {
     for row in &report.rows {
-        let ratio = row.number("vs_fastest_peer.median");
+        let ratio = row.number("vs_fastest_peer.median").filter(|_| row.valid());
         let ratio = ratio.map(|ratio| format!(", {ratio:.1} x the fastest peer"));
+        let wrong = (!row.valid()).then(|| format!(", wrong: {}", row.text("difference")));
         eprintln!(
             "{:<24} {:<24} {:>2} threads {:>8.3} GB/s of {}{}",
             row.workload(),
@@ -159,10 +181,19 @@ fn print_rows(report: &Report) {
             row.threads(),
             row.gb_per_s(),
             display(row.count("bytes")),
-            ratio.unwrap_or_default()
+            ratio.or(wrong).unwrap_or_default()
         );
     }
     print_missing(&report.not_measured);
+}
+
+/// What was reached, for people.
+pub fn print_goals(goals: &[Goal]) {
+    for goal in goals {
+        let (name, what, met) =
+            (&goal.workload, &goal.goal, if goal.met { "met" } else { "not met" });
+        eprintln!("{name}: {what}: {:.3}, wanted {}: {met}", goal.found, goal.wanted);
+    }
 }
 
 /// What was not measured, for people.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use arrowsmith_bench::python::{Options, html};
 use clap::Args;
 
-use super::{RunArgs, all_right, failure, print_missing, write_report};
+use super::{RunArgs, all_right, failure, print_goals, print_missing, write_report};
 use crate::failure::Outcome;
 use crate::size;
 
@@ -56,11 +56,7 @@ pub fn run(args: &PythonBenchArgs) -> Outcome {
         let (seconds, peak) = (row.seconds_median(), row.number("peak_rss_mb").unwrap_or(0.0));
         eprintln!("{:<16} {:<10} {seconds:>9.4} s {peak:>7.0} MB", row.workload(), row.engine());
     }
-    for goal in &report.extra.goals {
-        let (name, what, met) =
-            (&goal.workload, &goal.goal, if goal.met { "met" } else { "not met" });
-        eprintln!("{name}: {:.3} {what}, wanted {}: {met}", goal.found, goal.wanted);
-    }
+    print_goals(&report.extra.goals);
     print_missing(&report.not_measured);
     let wrong = report.rows.iter().find(|row| !row.valid());
     all_right(wrong, |row| {

@@ -19,6 +19,8 @@ fn help_is_as_kept() {
     snapshot("help/bench.txt", &help(&["bench", "--help"]));
     snapshot("help/bench_json.txt", &help(&["bench", "json", "--help"]));
     snapshot("help/bench_parquet.txt", &help(&["bench", "parquet", "--help"]));
+    snapshot("help/bench_convert.txt", &help(&["bench", "convert", "--help"]));
+    snapshot("help/bench_write.txt", &help(&["bench", "write", "--help"]));
     snapshot("help/bench_flight.txt", &help(&["bench", "flight", "--help"]));
     snapshot("help/bench_ingest.txt", &help(&["bench", "ingest", "--help"]));
     assert!(help(&["--version"]).starts_with("arrowsmith 0."));
