@@ -3,9 +3,9 @@
 //! columns, and over files by size. What a file contains is the business of the sink that is made
 //! for it.
 //!
-//! `Partitioner` says which rows belong to which folder, [`FolderSink`] keeps
-//! the files of several folders open in bounded memory, and a [`Folder`] makes all files visible at
-//! the end, or none.
+//! [`Partitioner`] says which rows belong to which folder, [`FolderSink`] keeps the files of
+//! several folders open in bounded memory, and a [`Folder`] makes all files visible at the end, or
+//! none.
 
 mod local;
 mod partition;
@@ -27,7 +27,8 @@ use arrowsmith_core::{Error, Result};
 
 pub use self::local::LocalFolder;
 pub use self::partition::Partition;
-use self::split::{Partitioner, Share};
+pub use self::split::Partitioner;
+use self::split::Share;
 
 /// Rows of a folder that are collected before they are written: a writer is slow with few.
 const ROWS_MIN: usize = 8192;
@@ -48,6 +49,10 @@ pub struct FolderOptions {
     pub bytes_per_file: Option<u64>,
     /// The extension of the files.
     pub extension: String,
+    /// What the files are called without it: the first of a folder so, the next with `-1` after it,
+    /// and so on; for names that are the same each time. Default: `part-` and a number, and
+    /// between them what no other writer of the folder has.
+    pub stem: Option<String>,
     /// Maximum number of folders `name=value`. Default 10,000.
     pub partitions_max: usize,
     /// Maximum number of open files; the one that was written to longest ago is completed first.
@@ -65,6 +70,7 @@ impl Default for FolderOptions {
             rows_per_file: None,
             bytes_per_file: None,
             extension: "parquet".to_owned(),
+            stem: None,
             partitions_max: 10_000,
             open_files_max: 256,
             held_bytes_max: 512 << 20,
@@ -216,9 +222,11 @@ impl<'a> FolderSink<'a> {
             Entry::Occupied(file) => file.into_mut(),
             Entry::Vacant(place) => {
                 let part = &mut self.parts[at];
-                let name = match &self.infix {
-                    Some(infix) => format!("part-{infix}-{:05}", part.files),
-                    None => format!("part-{:05}", part.files),
+                let name = match (&self.options.stem, &self.infix) {
+                    (Some(stem), _) if part.files == 0 => stem.clone(),
+                    (Some(stem), _) => format!("{stem}-{}", part.files),
+                    (None, Some(infix)) => format!("part-{infix}-{:05}", part.files),
+                    (None, None) => format!("part-{:05}", part.files),
                 };
                 let name = format!("{}{name}.{}", part.path, self.options.extension);
                 let output = self.folder.create(&name)?;

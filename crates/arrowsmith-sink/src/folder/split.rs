@@ -21,7 +21,7 @@ pub(super) struct Share {
 }
 
 /// Distributes rows over folders, which are numbered in the order in which they appear.
-pub(super) struct Partitioner {
+pub struct Partitioner {
     /// What the folders are named after, and the positions of the columns.
     levels: Vec<(Partition, usize)>,
     /// Columns of the files.
@@ -34,7 +34,11 @@ pub(super) struct Partitioner {
 }
 
 impl Partitioner {
-    pub(super) fn new(schema: &SchemaRef, options: &FolderOptions) -> Result<Self> {
+    /// For batches of this schema.
+    ///
+    /// # Errors
+    /// [`Error::Schema`] for a partition by a column that does not exist or has an unsuitable type.
+    pub fn new(schema: &SchemaRef, options: &FolderOptions) -> Result<Self> {
         let mut levels: Vec<(Partition, usize)> = Vec::new();
         let mut fields = Vec::new();
         for partition in &options.partition_by {
@@ -86,6 +90,21 @@ impl Partitioner {
         self.paths.get(folder).cloned().unwrap_or_default()
     }
 
+    /// The folders so far, in the order in which they appeared, each with a `/` at its end.
+    pub fn folders(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Takes the folders of a batch for known, without distributing its rows.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for more folders than [`FolderOptions::partitions_max`], [`Error::Schema`]
+    /// for a value without a text, such as a date beyond the calendar. Some of the batch's folders
+    /// are known then.
+    pub fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        if self.levels.is_empty() { Ok(()) } else { self.rows(batch).map(drop) }
+    }
+
     /// The rows of each folder, in the order in which the folders appear in the batch.
     pub(super) fn split(&mut self, batch: &RecordBatch) -> Result<Vec<Share>> {
         let kept = batch.project(&self.kept)?;
@@ -120,7 +139,7 @@ impl Partitioner {
                 _ => {
                     let folder = match self.numbers.get(key) {
                         Some(folder) => *folder,
-                        None => self.add(key, &keys, at as usize)?,
+                        None => self.add_folder(key, &keys, at as usize)?,
                     };
                     *places.entry(folder).or_insert_with(|| {
                         found.push((folder, Vec::new()));
@@ -135,7 +154,12 @@ impl Partitioner {
     }
 
     /// Adds a folder; returns its number.
-    fn add(&mut self, key: &[u8], keys: &[arrow_array::ArrayRef], row: usize) -> Result<usize> {
+    fn add_folder(
+        &mut self,
+        key: &[u8],
+        keys: &[arrow_array::ArrayRef],
+        row: usize,
+    ) -> Result<usize> {
         if self.paths.len() >= self.folders_max {
             let by: Vec<String> = self.levels.iter().map(|(level, _)| level.to_string()).collect();
             return Err(Error::Config(format!(

@@ -178,6 +178,49 @@ fn few_files_are_open_and_nothing_is_lost() {
     assert_eq!(all, (0..240_000).collect::<Vec<_>>());
 }
 
+/// Names that are given are the same in each run, also where a folder has several files.
+#[test]
+fn files_have_the_names_that_are_given() {
+    let outer = tempfile::tempdir().unwrap();
+    let stem = Some("s-7".to_owned());
+    let options = FolderOptions { open_files_max: 1, stem, ..by("key") };
+    let batches = [batch(0..60_000, 2), batch(60_000..120_000, 2)];
+    for root in [outer.path().join("a"), outer.path().join("b")] {
+        write(&root, options.clone(), &batches).unwrap();
+    }
+    let found = read(&outer.path().join("a"));
+    let names: Vec<_> = found.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "key=__HIVE_DEFAULT_PARTITION__/s-7-1.parquet",
+            "key=__HIVE_DEFAULT_PARTITION__/s-7.parquet",
+            "key=k%2F1/s-7-1.parquet",
+            "key=k%2F1/s-7.parquet",
+        ]
+    );
+    assert_eq!(found, read(&outer.path().join("b")));
+}
+
+/// A partitioner alone knows which folders a sink would write.
+#[test]
+fn the_folders_of_batches_are_known_before() {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("table");
+    let batches = [batch(0..100, 3), batch(0..100, 5)];
+    let mut partitioner = Partitioner::new(&schema(), &by("key")).unwrap();
+    batches.iter().for_each(|batch| partitioner.add(batch).unwrap());
+    write(&root, by("key"), &batches).unwrap();
+    let mut expected = partitioner.folders().to_vec();
+    expected.sort();
+    let written = read(&root).into_keys();
+    let written = written.map(|name| format!("{}/", name.rsplit_once('/').unwrap().0));
+    assert_eq!(written.collect::<Vec<_>>(), expected);
+    let few = FolderOptions { partitions_max: 2, ..by("key") };
+    let mut few = Partitioner::new(&schema(), &few).unwrap();
+    assert!(matches!(few.add(&batches[0]), Err(Error::Config(_))));
+}
+
 #[test]
 fn too_many_partitions_are_refused_and_leave_nothing() {
     let outer = tempfile::tempdir().unwrap();
