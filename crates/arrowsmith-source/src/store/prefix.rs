@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Prefix`]: the objects below a prefix, one at a time and whole: small ones, such as the logs of
-//! tables.
+//! tables, and files that are complete elsewhere.
 
 use std::io;
 use std::sync::Arc;
 
+use arrowsmith_core::sink::Output;
 use arrowsmith_core::{Error, Result};
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -14,6 +15,7 @@ use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload}
 use super::failure::io_error;
 use super::object::runtime;
 use super::options::StoreOptions;
+use super::upload::output;
 use super::url::open;
 
 /// The objects below a prefix of a store. Its methods must not be called inside an async runtime.
@@ -93,6 +95,16 @@ impl Prefix {
         put.map_err(|error| self.failed(name, error))
     }
 
+    /// An object that is written, in parts if it is large, and takes the place of one of this name
+    /// when it is committed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a name that no object can have.
+    pub fn replace(&self, name: &str) -> Result<Output> {
+        let path = self.path(name)?;
+        Ok(output(Arc::clone(&self.store), path, &format!("{}/{name}", self.name)))
+    }
+
     /// Deletes an object, if that is possible.
     pub fn delete(&self, name: &str) {
         if let (Ok(path), Ok(runtime)) = (self.path(name), runtime()) {
@@ -113,6 +125,8 @@ impl Prefix {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
     use object_store::memory::InMemory;
 
@@ -128,6 +142,13 @@ mod tests {
         assert_eq!(prefix.read("log/0", 5).unwrap(), "first");
         let error = prefix.read("log/0", 4).unwrap_err().to_string();
         assert!(error.starts_with("memory:t/log/0: an object with more"), "{error}");
+        let mut object = prefix.replace("k=a%2Fb/0").unwrap();
+        object.write_all(b"once").unwrap();
+        assert!(prefix.list("k=a%2Fb").unwrap().is_empty());
+        object.commit().unwrap();
+        prefix.replace("k=a%2Fb/0").unwrap().commit().unwrap();
+        assert_eq!(prefix.read("k=a%2Fb/0", 5).unwrap(), "");
+        assert!(prefix.replace("../0").is_err());
         prefix.delete("log/0");
         let Error::Io { source, .. } = prefix.read("log/0", 5).unwrap_err() else { panic!() };
         assert_eq!(source.kind(), io::ErrorKind::NotFound);
