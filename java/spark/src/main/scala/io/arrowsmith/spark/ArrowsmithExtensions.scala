@@ -11,8 +11,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 
 /**
- * Lets Spark read JSON with Arrowsmith: `spark.sql.extensions` names this class. Queries, tables
- * and streams stay as they are, and so do their results.
+ * Lets Spark read JSON and Parquet with Arrowsmith: `spark.sql.extensions` names this class.
+ * Queries, tables and streams stay as they are, and so do their results.
  */
 class ArrowsmithExtensions private[spark] (version: String)
     extends (SparkSessionExtensions => Unit) {
@@ -23,10 +23,11 @@ class ArrowsmithExtensions private[spark] (version: String)
     if (version.startsWith("4.")) {
       extensions.injectHintResolutionRule(session => InferJson(session))
       extensions.injectOptimizerRule(session => SwapJson(session))
+      extensions.injectOptimizerRule(session => SwapParquet(session))
     } else {
       LoggerFactory
         .getLogger(classOf[ArrowsmithExtensions])
-        .warn("Arrowsmith reads JSON in Spark 4; this is {}: its own reader stays", version)
+        .warn("Arrowsmith reads files in Spark 4; this is {}: its own readers stay", version)
     }
 }
 

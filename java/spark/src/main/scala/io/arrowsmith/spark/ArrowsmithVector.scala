@@ -3,6 +3,7 @@ package io.arrowsmith.spark
 
 import java.math.BigInteger
 
+import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarMap}
 import org.apache.spark.unsafe.Platform
@@ -14,8 +15,10 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * @param of its type
  * @param array address of the struct
+ * @param layout which children of the struct it has
  */
-private final class ArrowsmithVector(of: DataType, array: Long) extends ColumnVector(of) {
+private final class ArrowsmithVector(of: DataType, array: Long, layout: Layout)
+    extends ColumnVector(of) {
   import ArrowsmithVector._
 
   /** The first row that is shown, and how many are: all elements of lists, which have offsets. */
@@ -32,17 +35,18 @@ private final class ArrowsmithVector(of: DataType, array: Long) extends ColumnVe
     case _: StringType | BinaryType => Platform.getLong(null, buffers + 16)
     case _ => 0L
   }
-  private val children: Array[ArrowsmithVector] = of match {
+  private val children: Array[ColumnVector] = of match {
     case struct: StructType =>
-      val members = columns(struct, array)
+      val members = columns(struct, array, layout)
       ArrowsmithVector.show(members, start, rows)
       members
-    case ArrayType(element, _) => Array(new ArrowsmithVector(element, child(array, 0)))
+    case ArrayType(element, _) =>
+      Array(new ArrowsmithVector(element, child(array, 0), layout.inside(0)))
     case MapType(key, value, _) =>
       val entries = child(array, 0)
-      val members = Array(
-        new ArrowsmithVector(key, child(entries, 0)),
-        new ArrowsmithVector(value, child(entries, 1)))
+      val members = Array[ColumnVector](
+        new ArrowsmithVector(key, child(entries, 0), layout.inside(0)),
+        new ArrowsmithVector(value, child(entries, 1), layout.inside(1)))
       ArrowsmithVector.show(members, Platform.getLong(null, entries + Offset), length(entries))
       members
     case _ => null
@@ -142,8 +146,11 @@ private object ArrowsmithVector {
   private val Length = 0
   private val NullCount = 8
   private val Offset = 16
+  private val BufferCount = 24
+  private val ChildCount = 32
   private val Buffers = 40
   private val Children = 48
+  private val Dictionary = 56
 
   /** The rows of a batch. */
   def length(array: Long): Int = Math.toIntExact(Platform.getLong(null, array + Length))
@@ -151,19 +158,59 @@ private object ArrowsmithVector {
   /** The row of a batch's columns that is its first. */
   def offset(array: Long): Long = Platform.getLong(null, array + Offset)
 
-  /** The columns of a batch, or members of a struct, whose type is `schema`. */
-  def columns(schema: StructType, array: Long): Array[ArrowsmithVector] =
+  /**
+   * The columns of a batch, or members of a struct, whose type is `schema`; those that it does not
+   * have are null.
+   */
+  def columns(schema: StructType, array: Long, layout: Layout): Array[ColumnVector] =
     Array.tabulate(schema.length) { index =>
-      new ArrowsmithVector(schema(index).dataType, child(array, index))
+      val place = layout.place(index)
+      val of = schema(index).dataType
+      if (place < 0) nulls(of, length(array))
+      else new ArrowsmithVector(of, child(array, place), layout.inside(index))
     }
 
+  /** A column of nulls. */
+  def nulls(of: DataType, count: Int): ColumnVector = {
+    val column = new ConstantColumnVector(count, of)
+    column.setNull()
+    column
+  }
+
   /** Shows `count` rows of columns from `first` on: cheaper than new columns, of short parts. */
-  def show(columns: Array[ArrowsmithVector], first: Long, count: Int): Unit = {
+  def show(columns: Array[ColumnVector], first: Long, count: Int): Unit = {
     var index = 0
     while (index < columns.length) {
-      columns(index).show(first, count)
+      columns(index) match {
+        case column: ArrowsmithVector => column.show(first, count)
+        case _ =>
+      }
       index += 1
     }
+  }
+
+  /** Whether an array has the buffers and children of this type. */
+  def fits(of: DataType, array: Long, layout: Layout): Boolean = {
+    val buffers = of match {
+      case _: StructType => 1
+      case _: StringType | BinaryType => 3
+      case _ => 2
+    }
+    val children = Platform.getLong(null, array + ChildCount)
+    Platform.getLong(null, array + BufferCount) == buffers &&
+    Platform.getLong(null, array + Dictionary) == 0 && (of match {
+      case struct: StructType =>
+        val present = struct.indices.filter(layout.place(_) >= 0)
+        children == present.length && present.forall { index =>
+          fits(struct(index).dataType, child(array, layout.place(index)), layout.inside(index))
+        }
+      case ArrayType(element, _) =>
+        children == 1 && fits(element, child(array, 0), layout.inside(0))
+      case MapType(key, value, _) =>
+        val entries = new StructType().add("key", key).add("value", value)
+        children == 1 && fits(entries, child(array, 0), layout)
+      case _ => children == 0
+    })
   }
 
   private def child(array: Long, index: Int): Long =

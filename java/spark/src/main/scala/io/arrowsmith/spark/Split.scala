@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptionsInRea
 import org.apache.spark.sql.catalyst.util.FailureSafeParser
 import org.apache.spark.sql.execution.arrowsmith.{Rows, Settings}
 import org.apache.spark.sql.execution.datasources.{HadoopFileLinesReader, PartitionedFile}
-import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
@@ -92,7 +91,7 @@ private final class Split(
   private var ready: ColumnarBatch = _
 
   /** The engine's batch, its rows, and how many of them were returned. */
-  private var decoded: Array[ArrowsmithVector] = _
+  private var decoded: Array[ColumnVector] = _
   private var rows = 0
   private var taken = 0
 
@@ -180,7 +179,7 @@ private final class Split(
     var column = 0
     while (column < scan.required.length) {
       columns(column) =
-        if (column == scan.corrupt) nulls(count)
+        if (column == scan.corrupt) ArrowsmithVector.nulls(StringType, count)
         else decoded(if (scan.corrupt >= 0 && column > scan.corrupt) column - 1 else column)
       column += 1
     }
@@ -303,7 +302,7 @@ private final class Split(
     val more = native.next()
     if (more && native.array != 0) {
       rows = ArrowsmithVector.length(native.array)
-      decoded = ArrowsmithVector.columns(scan.decoded, native.array)
+      decoded = ArrowsmithVector.columns(scan.decoded, native.array, Layout.InOrder)
     }
     more
   }
@@ -376,12 +375,6 @@ private object Split {
       at += 1
     }
     at == line.getLength
-  }
-
-  private def nulls(count: Int): ColumnVector = {
-    val column = new ConstantColumnVector(count, StringType)
-    column.setNull()
-    column
   }
 
   private def constants(file: PartitionedFile, scan: Scan): Array[ColumnVector] =

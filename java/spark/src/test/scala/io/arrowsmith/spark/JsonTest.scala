@@ -224,7 +224,7 @@ class JsonTest extends AdaptiveSparkPlanHelper {
     assertEquals(0, rules)
     Seq("4.0.2", "4.2.0").foreach(new ArrowsmithExtensions(_)(extensions))
     new ArrowsmithExtensions()(extensions)
-    assertEquals(3, rules)
+    assertEquals(6, rules)
   }
 
   /** Values of every type that Spark finds in the names of folders, and an absent one. */
