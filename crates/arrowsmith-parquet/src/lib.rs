@@ -29,7 +29,7 @@ mod thrift;
 pub use budget::{Budget, Claim, Held, Pool, Share, row_bytes};
 pub use codec::PageBuffers;
 pub use file::{File, Tail};
-pub use filter::Filter;
+pub use filter::{Filter, ambiguous};
 pub use header::{Encoding, LevelEncoding};
 pub use index::{PageLocation, page_locations};
 pub use options::{Columns, ListForm, ReadOptions, StringForm};

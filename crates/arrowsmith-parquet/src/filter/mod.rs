@@ -125,36 +125,47 @@ fn bind(predicate: &Predicate, plan: &ReadPlan) -> Result<Node> {
 
 /// Finds a column by its dotted path, through structures only.
 fn target(column: &str, plan: &ReadPlan) -> Result<Target> {
-    let mut places = Vec::new();
-    let found = find(column, &plan.fields, &mut places);
-    let Some(found) = found else {
+    let mut found = Vec::new();
+    find(column, &plan.fields, &mut Vec::new(), &mut found);
+    if found.len() > 1 {
+        return Err(ambiguous(column));
+    }
+    let Some((places, at)) = found.pop() else {
         return Err(Error::Config(format!(
             "condition: no column {column} that could be compared (what is inside of a list or map \
              cannot)"
         )));
     };
-    let leaf = match found {
+    let leaf = match at {
         Column::Leaf(leaf) => Some(leaf.clone()),
         _ => None,
     };
     Ok(Target { places, leaf })
 }
 
-fn find<'a>(path: &str, columns: &'a [Column], places: &mut Vec<usize>) -> Option<&'a Column> {
+/// The error of a path that several columns have: names may contain dots.
+#[must_use]
+pub fn ambiguous(column: &str) -> Error {
+    Error::Config(format!("condition: {column} is the path of more than one column"))
+}
+
+/// Every column with this path.
+fn find<'a>(
+    path: &str,
+    columns: &'a [Column],
+    places: &mut Vec<usize>,
+    found: &mut Vec<(Vec<usize>, &'a Column)>,
+) {
     for (place, column) in columns.iter().enumerate() {
         let Some(rest) = path.strip_prefix(column.field().name().as_str()) else { continue };
         places.push(place);
         if rest.is_empty() {
-            return Some(column);
-        }
-        if let (Some(inside), Column::Struct(structure)) = (rest.strip_prefix('.'), column)
-            && let Some(found) = find(inside, &structure.children, places)
-        {
-            return Some(found);
+            found.push((places.clone(), column));
+        } else if let (Some(inside), Column::Struct(structure)) = (rest.strip_prefix('.'), column) {
+            find(inside, &structure.children, places, found);
         }
         places.pop();
     }
-    None
 }
 
 #[cfg(test)]

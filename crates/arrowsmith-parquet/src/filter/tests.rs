@@ -426,3 +426,18 @@ fn conditions_that_do_not_fit_are_refused() {
     assert!(filter.mask(&other.unwrap()).is_err());
     assert!(filter.prune(&file, 7).is_err());
 }
+
+#[test]
+fn a_path_of_two_columns_is_refused() {
+    let one: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let fields = vec![Field::new("b", DataType::Int64, true)].into();
+    let inside = StructArray::try_new(fields, vec![Arc::clone(&one)], None).unwrap();
+    let both = [("a.b", Arc::clone(&one)), ("a", Arc::new(inside)), ("a.c", one)];
+    let batch = RecordBatch::try_from_iter(both).unwrap();
+    let file = File::open(written(&batch, 20, 64, true), &Limits::default()).unwrap();
+    let plan = ReadPlan::new(&file, &ReadOptions::default()).unwrap();
+    let filter = |text: &str| Filter::new(&Predicate::parse(text).unwrap(), &plan);
+    let error = filter("a.b = 1").unwrap_err().to_string();
+    assert_eq!(error, "condition: a.b is the path of more than one column");
+    assert!(filter("a.c = 1").is_ok());
+}

@@ -14,7 +14,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrow_select::nullif::nullif;
 use arrowsmith_core::{Error, Result};
-use arrowsmith_parquet::{Filter, Predicate, ReadPlan};
+use arrowsmith_parquet::{Filter, Predicate, ReadPlan, ambiguous};
 use arrowsmith_plan::plan::{EXTENSION_NAME_KEY, JSON_EXTENSION_NAME};
 
 use super::Select;
@@ -57,7 +57,7 @@ impl Select {
                 return Err(Error::Config(format!(
                     "condition: column {path} cannot be compared: records are counted after it"
                 )));
-            } else if let Some((places, field)) = find(path, decoded.fields()) {
+            } else if let Some((places, field)) = only(path, decoded.fields())? {
                 match is_json(&field) {
                     true => (Operand::Json(places), DataType::Null),
                     false => (Operand::Decoded(places), field.data_type().clone()),
@@ -146,36 +146,53 @@ fn is_json(field: &Field) -> bool {
     field.metadata().get(EXTENSION_NAME_KEY).is_some_and(|name| name == JSON_EXTENSION_NAME)
 }
 
-/// Finds a column by its dotted path, through structs only.
-fn find(path: &str, fields: &[FieldRef]) -> Option<(Vec<usize>, FieldRef)> {
-    fields.iter().enumerate().find_map(|(place, field)| {
-        let rest = path.strip_prefix(field.name().as_str())?;
+/// The one column with a dotted path.
+fn only(path: &str, fields: &[FieldRef]) -> Result<Option<(Vec<usize>, FieldRef)>> {
+    let mut found = find(path, fields);
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        _ => Err(ambiguous(path)),
+    }
+}
+
+/// The columns with a dotted path, through structs only: several, if names contain dots.
+fn find(path: &str, fields: &[FieldRef]) -> Vec<(Vec<usize>, FieldRef)> {
+    let mut all = Vec::new();
+    for (place, field) in fields.iter().enumerate() {
+        let Some(rest) = path.strip_prefix(field.name().as_str()) else { continue };
         if rest.is_empty() {
-            return Some((vec![place], Arc::clone(field)));
-        }
-        let DataType::Struct(children) = field.data_type() else { return None };
-        let (mut places, found) = find(rest.strip_prefix('.')?, children)?;
-        places.insert(0, place);
-        Some((places, found))
-    })
-}
-
-/// The column with this path.
-pub(super) fn field(path: &str, schema: &Schema) -> Option<FieldRef> {
-    find(path, schema.fields()).map(|(_, field)| field)
-}
-
-/// The path as options write it, with names that contain dots in quotes, if the schema has it.
-pub(super) fn quoted(path: &str, schema: &Schema) -> Option<String> {
-    let (places, _) = find(path, schema.fields())?;
-    let (mut fields, mut names) = (schema.fields(), Vec::with_capacity(places.len()));
-    for place in places {
-        let field = fields.get(place)?;
-        let name = field.name();
-        names.push(if name.contains('.') { format!("\"{name}\"") } else { name.clone() });
-        if let DataType::Struct(children) = field.data_type() {
-            fields = children;
+            all.push((vec![place], Arc::clone(field)));
+        } else if let (Some(inside), DataType::Struct(children)) =
+            (rest.strip_prefix('.'), field.data_type())
+        {
+            all.extend(find(inside, children).into_iter().map(|(mut places, found)| {
+                places.insert(0, place);
+                (places, found)
+            }));
         }
     }
-    Some(names.join("."))
+    all
+}
+
+/// The columns with this path.
+pub(super) fn fields(path: &str, schema: &Schema) -> Vec<FieldRef> {
+    find(path, schema.fields()).into_iter().map(|(_, field)| field).collect()
+}
+
+/// The columns with this path, as options write them: names that contain dots in quotes.
+pub(super) fn quoted(path: &str, schema: &Schema) -> Vec<String> {
+    let all = find(path, schema.fields()).into_iter();
+    all.map(|(places, _)| {
+        let (mut fields, mut names) = (schema.fields(), Vec::with_capacity(places.len()));
+        for place in places {
+            let Some(field) = fields.get(place) else { break };
+            let name = field.name();
+            names.push(if name.contains('.') { format!("\"{name}\"") } else { name.clone() });
+            if let DataType::Struct(children) = field.data_type() {
+                fields = children;
+            }
+        }
+        names.join(".")
+    })
+    .collect()
 }

@@ -140,7 +140,7 @@ impl Select {
     pub fn decoded_columns(&self, schema: &Schema) -> Option<Vec<String>> {
         let mut columns = self.kept_columns(schema)?;
         let asked = self.options.filter.iter().flat_map(Predicate::columns);
-        columns.extend(asked.filter_map(|path| condition::quoted(path, schema)));
+        columns.extend(asked.flat_map(|path| condition::quoted(path, schema)));
         Some(columns)
     }
 
@@ -151,7 +151,7 @@ impl Select {
         let mut condition = asked.filter(|path| !self.is_added(path));
         self.options.columns.is_some()
             && (self.selected_columns().any(|path| !Plan::has_column(schema, path))
-                || condition.any(|path| condition::field(path, schema).is_none()))
+                || condition.any(|path| condition::fields(path, schema).is_empty()))
     }
 
     /// That a schema of the decoder has all columns to keep.
@@ -249,7 +249,7 @@ impl Select {
     /// Whether the condition means the same with both schemas of the decoder.
     pub(crate) fn is_same_condition(&self, one: &Schema, other: &Schema) -> bool {
         self.options.filter.iter().flat_map(Predicate::columns).all(|path| {
-            self.is_added(path) || condition::field(path, one) == condition::field(path, other)
+            self.is_added(path) || condition::fields(path, one) == condition::fields(path, other)
         })
     }
 

@@ -362,6 +362,12 @@ fn what_cannot_be_selected_is_refused() {
     is(&refused(mixed, filter("b = 1")), "no column b");
     is(&refused(mixed, filter("l = 1")), "column l");
     is(&refused("{\"a\":1}\n", filter("a = 'x'")), "column a is Int64");
+    // Names may have dots: which of the two is meant is not known.
+    let both = "{\"a.b\":1,\"a\":{\"b\":2},\"c\":3}\n";
+    is(&refused(both, filter("a.b = 1")), "more than one column");
+    let columns = Some(vec!["c".to_owned()]);
+    is(&refused(both, JsonReadOptions { columns, ..filter("a.b = 1") }), "more than one column");
+    is(&refused("{\"a.b\":1}\n{\"a\":{\"b\":2}}\n", filter("a.b = 1")), "more than one column");
     let numbered =
         JsonReadOptions { record_column: Some("r".to_owned()), ..filter("r < 3 or a = 1") };
     is(&refused("{\"a\":1}\n", numbered), "column r cannot be compared");
