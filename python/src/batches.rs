@@ -79,8 +79,6 @@ pub(crate) struct Opening {
     resident: Option<ResidentEngine>,
     pub(crate) raised: Raised,
     kept: Kept,
-    /// Whether a column has the keys that the schema lacks, so that none is left out.
-    rescues: bool,
     cancel: Arc<AtomicBool>,
 }
 
@@ -98,7 +96,6 @@ impl Opening {
             options.schema = Some(schema_of(schema)?);
         }
         let (engine, resident) = options::json_engine(given.py(), &options, on_device)?;
-        let rescues = options.rescued_column.is_some();
         let builder = ReaderBuilder::new().options(options).engine(engine);
         let builder = builder.cancel(Arc::clone(&cancel));
         let take = (!rejects.is_none()).then(|| taker(rejects)).transpose()?;
@@ -110,7 +107,7 @@ impl Opening {
             }
             keep.add(reject);
         });
-        Ok(Self { builder, resident, raised, kept, rescues, cancel })
+        Ok(Self { builder, resident, raised, kept, cancel })
     }
 }
 
@@ -130,7 +127,7 @@ pub(crate) fn collect(
     if opening.resident.is_some() {
         return crate::read_all(py, Batches::open(py, opening, inputs)?, watch);
     }
-    let Opening { builder, raised: slot, kept, rescues, .. } = opening;
+    let Opening { builder, raised: slot, kept, .. } = opening;
     let mut collector = py.detach(|| builder.collect(inputs)).map_err(|error| raised(py, error))?;
     loop {
         let more = py.detach(|| collector.advance());
@@ -147,7 +144,7 @@ pub(crate) fn collect(
     watch.end(py, &progress)?;
     let (schema, batches) = collector.finish();
     let batches = batches.into_iter().map(Rows::Host).collect();
-    Ok(Table::new(schema, batches, &progress, kept, rescues))
+    Ok(Table::new(schema, batches, &progress, kept))
 }
 
 /// What a reader of JSON would do: its plan, and its engine.
@@ -170,7 +167,6 @@ pub(crate) struct Batches {
     reader: Option<Reading>,
     raised: Raised,
     kept: Kept,
-    rescues: bool,
     cancel: Arc<AtomicBool>,
 }
 
@@ -194,13 +190,13 @@ impl Batches {
         if opening.resident.is_some() && inputs.iter().any(|file| !file.partitions.is_empty()) {
             return Err(config(py, "source: partitions do not stay on the device".to_owned()));
         }
-        let Opening { builder, resident, raised: raised_slot, kept, rescues, cancel } = opening;
+        let Opening { builder, resident, raised: raised_slot, kept, cancel } = opening;
         let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
         let reader = Some(match resident {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
             None => Reading::Json(Box::new(reader)),
         });
-        Ok(Self { reader, raised: raised_slot, kept, rescues, cancel })
+        Ok(Self { reader, raised: raised_slot, kept, cancel })
     }
 
     /// Opens Parquet.
@@ -215,7 +211,7 @@ impl Batches {
             Opened::Device(groups) => Reading::ResidentParquet(groups),
         });
         let (raised, kept) = (Raised::default(), Kept::default());
-        Ok(Self { reader, raised, kept, rescues: false, cancel })
+        Ok(Self { reader, raised, kept, cancel })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
@@ -247,11 +243,6 @@ impl Batches {
     /// The first rejects, to which others are added.
     pub(crate) fn kept(&self) -> Kept {
         self.kept.clone()
-    }
-
-    /// Whether a column has the keys that the schema lacks.
-    pub(crate) fn rescues(&self) -> bool {
-        self.rescues
     }
 
     /// The flag that cancels the work once it is true.

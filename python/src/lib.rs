@@ -84,14 +84,14 @@ fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches, mut watch: Watch) -> PyResult<Table> {
-    let (schema, progress, rescues) = (batches.schema(), batches.progress(), batches.rescues());
+    let (schema, progress) = (batches.schema(), batches.progress());
     let mut read = Vec::new();
     while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
         read.push(batch);
         watch.turn(py, &progress)?;
     }
     watch.end(py, &progress)?;
-    Ok(Table::new(schema, read, &progress, batches.kept(), rescues))
+    Ok(Table::new(schema, read, &progress, batches.kept()))
 }
 
 /// Opens a reader.

@@ -35,7 +35,6 @@ pub(crate) struct Reader {
     schema: SchemaRef,
     progress: Arc<Progress>,
     kept: Kept,
-    rescues: bool,
     cancel: Arc<AtomicBool>,
     on_device: bool,
 }
@@ -46,7 +45,6 @@ impl Reader {
             schema: batches.schema(),
             progress: batches.progress(),
             kept: batches.kept(),
-            rescues: batches.rescues(),
             cancel: batches.cancel(),
             on_device: batches.on_device(),
             state: Mutex::new(State::Open(Box::new(batches))),
@@ -116,7 +114,7 @@ impl Reader {
     /// Number of values so far that were skipped because the schema has no such key.
     #[getter]
     fn num_left_out(&self) -> u64 {
-        if self.rescues { 0 } else { self.progress.left_out().0 }
+        self.progress.left_out().0
     }
 
     /// Whether `close` was called.

@@ -232,9 +232,8 @@ impl Table {
         batches: Vec<Rows>,
         progress: &Progress,
         kept: Kept,
-        rescues: bool,
     ) -> Self {
-        let left_out = if rescues { 0 } else { progress.left_out().0 };
+        let left_out = progress.left_out().0;
         let rejects = progress.rejects();
         Self { schema, batches, rejects, rejected: Rejected::Kept(kept), left_out }
     }

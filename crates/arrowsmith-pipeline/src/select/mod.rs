@@ -296,6 +296,9 @@ impl Selector {
     /// Replaces the batches of an output, all of a part of one piece, by what leaves of them.
     pub(crate) fn apply(&mut self, output: &mut Output, piece: &Piece, part: Part<'_>) {
         let complete = rescue::nothing_left_out(output, part.counted);
+        if self.select.rescuer.is_some() {
+            (output.report.left_out, output.report.left_out_key) = (0, None);
+        }
         let doubtful = rescue::doubtful(&output.report.rejects);
         let decoded = std::mem::take(&mut output.batches);
         let rows: usize = decoded.iter().map(RecordBatch::num_rows).sum();
