@@ -18,7 +18,7 @@ tool=${ARROWSMITH_TOOLS:-$target/debug/examples}
 for part in m32 clang aarch64; do
     "$root/tools/objects" has $part || {
         echo "examples/objects: without $part; cargo xtask setup objects brings it" >&2
-        [ "${ARROWSMITH_STRICT:-0}" != 1 ] || exit 1
+        [ "${ARROWSMITH_STRICT:-0}" = 0 ] || exit 1
     }
 done
 work=$(mktemp -d)

@@ -215,6 +215,8 @@ fn link_suites(programs: &[Program]) {
     for program in programs.iter().filter(|program| program.name == "suite") {
         let link = links.join(Path::new(&program.folder).file_name().unwrap_or_default());
         let _ = fs::remove_file(&link);
+        // The scripts are for Unix.
+        #[cfg(unix)]
         if let Err(error) = std::os::unix::fs::symlink(&program.path, &link) {
             eprintln!("{}: {error}", link.display());
         }
