@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! AVX2: windows as two 32-byte halves; integers by eight digits per word.
+//! AVX2: windows as two 32-byte halves.
 
 mod column;
+mod ints;
+mod lanes;
+mod stream;
 
 use std::arch::x86_64::*;
 
+use crate::ints::{IntList, int_list_windows};
 use crate::isa::{BracketMasks, Isa, Kernel};
+use crate::lanes::{LANES, Literal, Positions};
+use crate::stream::{ListStream, StreamProgress, list_stream};
+use crate::{Buf, Input};
 
 /// Proof that the CPU has AVX2, BMI1, BMI2, LZCNT, POPCNT and PCLMULQDQ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,5 +169,71 @@ impl Isa for Avx2 {
             let product = _mm_clmulepi64_si128::<0>(bits, _mm_set1_epi8(-1));
             _mm_cvtsi128_si64(product).cast_unsigned()
         }
+    }
+
+    #[inline(always)]
+    fn gather_bits(self, bits: u64, mask: u64) -> u64 {
+        // SAFETY: `self` proves BMI2.
+        unsafe { _pext_u64(bits, mask) }
+    }
+
+    #[inline(always)]
+    fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
+        int_list_windows(self, input, pos, out, signed)
+    }
+
+    #[inline(always)]
+    fn literal_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        literal: &Literal,
+        lanes: u8,
+        all: bool,
+    ) -> u8 {
+        // SAFETY: `self` proves AVX2.
+        unsafe { lanes::literal(self, input, pos, literal, lanes, all) }
+    }
+
+    #[inline(always)]
+    fn int_lanes(
+        self,
+        input: Input<'_>,
+        pos: &mut Positions,
+        lanes: u8,
+        signed: bool,
+    ) -> Option<[u64; LANES]> {
+        // SAFETY: `self` proves AVX2.
+        unsafe { lanes::ints(input, pos, lanes, signed) }
+    }
+
+    #[inline(always)]
+    fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
+        // SAFETY: `self` proves AVX2.
+        unsafe { lanes::floats(input, pos, lanes) }
+    }
+
+    #[inline(always)]
+    fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
+        // SAFETY: `self` proves AVX2.
+        unsafe { lanes::dates(input, pos, lanes) }
+    }
+
+    #[inline(always)]
+    fn index_lanes(self, out: &mut Buf<u32>, first: u32, lanes: u8) {
+        // SAFETY: `self` proves AVX2.
+        unsafe { lanes::indices(out, first, lanes) }
+    }
+
+    #[inline(always)]
+    fn list_stream(
+        self,
+        input: Input<'_>,
+        stream: &ListStream,
+        pos: usize,
+        values: &mut Buf<u64>,
+        offsets: &mut Buf<i32>,
+    ) -> StreamProgress {
+        list_stream(self, stream::Blocks::new(self), (input, pos), stream, values, offsets)
     }
 }

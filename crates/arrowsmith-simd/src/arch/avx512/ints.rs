@@ -14,7 +14,7 @@
 
 use std::arch::x86_64::*;
 
-use crate::ints::IntList;
+use crate::ints::{Convert, Numbers, run_longer_than};
 use crate::{Buf, Input};
 
 /// A table of 64 bytes computed at compile time.
@@ -176,115 +176,32 @@ pub(super) unsafe fn store_widened(to: *mut u64, lanes: __m512i) {
     }
 }
 
-/// Whether `bits` has a run of more than `LEN` ones.
-#[inline(always)]
-fn run_longer_than<const LEN: u32>(bits: u64) -> bool {
-    // A run of n + 1 ones survives n rounds of `and` with itself shifted by one; each step doubles
-    // the number of rounds.
-    let two = bits & (bits << 1);
-    let four = two & (two << 2);
-    match LEN {
-        4 => four & (bits << 4) != 0,
-        8 => four & (four << 4) & (bits << 8) != 0,
-        _ => {
-            let eight = four & (four << 4);
-            let sixteen = eight & (eight << 8);
-            sixteen & (four << 16) & (bits << 20) != 0
-        }
-    }
-}
-
-/// The kernel; see the module and [`crate::ints`].
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn int_list(
-    input: Input<'_>,
-    mut pos: usize,
-    out: &mut Buf<u64>,
-    signed: bool,
-) -> IntList {
-    loop {
-        // SAFETY: the CPU has AVX-512, by contract; `convert` reserves what it writes.
+impl Convert for super::Avx512 {
+    #[inline(always)]
+    unsafe fn convert(
+        self,
+        input: Input<'_>,
+        pos: usize,
+        numbers: Numbers,
+        signed: bool,
+        out: &mut Buf<u64>,
+    ) -> bool {
+        // SAFETY: `self` proves AVX-512; `convert` reserves what it writes.
         unsafe {
             let window = super::load(input.window(pos));
             let text = _mm512_sub_epi8(window, _mm512_set1_epi8(b'0'.cast_signed()));
-            let digit = _mm512_cmple_epu8_mask(text, _mm512_set1_epi8(9));
-            let comma = super::eq(window, b',');
-            let space = super::eq(window, b' ');
-            let minus = if signed { super::eq(window, b'-') } else { 0 };
-            let zero = _mm512_cmpeq_epi8_mask(text, _mm512_setzero_si512());
-            let other = !(digit | comma | space | minus);
-            let stopped = IntList { pos, closed: false };
-
-            // The part of the window that is used: up to the `]`, or up to and including the last
-            // comma.
-            let closed = other != 0;
-            let used = if closed {
-                (other & other.wrapping_neg()) - 1
-            } else if comma != 0 {
-                u64::MAX >> comma.leading_zeros()
-            } else {
-                return stopped;
-            };
-            let digit = digit & used;
-            let (comma, space, minus) = (comma & used, space & used, minus & used);
-            let after_digit = digit << 1;
-            let (after_comma, after_space) = (comma << 1, space << 1);
-            let end = after_digit & !digit;
-            let start = digit & !after_digit;
-            let mut wrong = comma & !after_digit;
-            wrong |= ((start & zero) << 1) & digit;
-            if space | minus == 0 {
-                wrong |= (after_comma | 1) & !digit;
-            } else {
-                wrong |= space & !after_comma;
-                wrong |= (after_comma | 1) & !(digit | space | minus);
-                wrong |= after_space & !(digit | minus);
-                wrong |= minus & !(after_comma | after_space | 1);
-                wrong |= (minus << 1) & !digit;
-            }
-            if wrong & used != 0 {
-                return stopped;
-            }
-            let next = if closed {
-                let at = other.trailing_zeros() as usize;
-                // The array ends with a digit and a bracket, not with a comma or anything else.
-                if input.at(pos + at) != b']' || after_digit >> at & 1 == 0 {
-                    return stopped;
-                }
-                pos + at + 1
-            } else {
-                let next = pos + 64 - comma.leading_zeros() as usize;
-                next + usize::from(input.at(next) == b' ')
-            };
-            let negative = if minus == 0 { 0 } else { _pext_u64(minus << 1, start) };
-            if !convert(digit, end, text, negative, signed, out) {
-                return stopped;
-            }
-            pos = next;
-            if closed {
-                return IntList { pos, closed: true };
-            }
+            convert(numbers, text, signed, out)
         }
     }
 }
 
-/// Appends the numbers that end before the bits of `end`; if one does not fit, appends nothing and
-/// returns `false`.
+/// Appends the numbers of a window; if one does not fit, appends nothing and returns `false`.
 ///
 /// # Safety
 /// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn convert(
-    digit: u64,
-    end: u64,
-    text: __m512i,
-    negative: u64,
-    signed: bool,
-    out: &mut Buf<u64>,
-) -> bool {
+unsafe fn convert(numbers: Numbers, text: __m512i, signed: bool, out: &mut Buf<u64>) -> bool {
+    let Numbers { digit, end, negative } = numbers;
     let count = end.count_ones() as usize;
     // SAFETY: the CPU has AVX-512, by contract; at most 32 numbers end in a window, and there is
     // room for 64.

@@ -10,10 +10,10 @@ mod stream;
 
 use std::arch::x86_64::*;
 
-use crate::ints::IntList;
+use crate::ints::{IntList, int_list_windows};
 use crate::isa::{BracketMasks, Isa, Kernel};
 use crate::lanes::{LANES, Literal, Positions};
-use crate::stream::{ListStream, StreamProgress};
+use crate::stream::{ListStream, StreamProgress, list_stream};
 use crate::{Buf, Input};
 
 /// Proof that the CPU has the AVX-512 extensions of Ice Lake and Zen 4.
@@ -162,8 +162,7 @@ impl Isa for Avx512 {
 
     #[inline(always)]
     fn int_list(self, input: Input<'_>, pos: usize, out: &mut Buf<u64>, signed: bool) -> IntList {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { ints::int_list(input, pos, out, signed) }
+        int_list_windows(self, input, pos, out, signed)
     }
 
     #[inline(always)]
@@ -219,6 +218,7 @@ impl Isa for Avx512 {
         offsets: &mut Buf<i32>,
     ) -> StreamProgress {
         // SAFETY: `self` proves AVX-512.
-        unsafe { stream::list_stream(input, stream, pos, values, offsets) }
+        let passes = unsafe { stream::Blocks::new() };
+        list_stream(self, passes, (input, pos), stream, values, offsets)
     }
 }

@@ -13,24 +13,8 @@
 use std::arch::x86_64::*;
 
 use super::ints::{convert4, convert8, convert20, iota, store_widened};
-use crate::stream::{BLOCK_BYTES, ListStream, StreamProgress};
-use crate::{Buf, Input};
-
-const WINDOWS: usize = BLOCK_BYTES / 64;
-
-/// Maximum numbers in a block (a digit and a comma each), plus room for whole vectors after them.
-const VALUES_MAX: usize = BLOCK_BYTES / 2 + 64;
-
-/// Masks of a block, one bit per byte.
-#[repr(C, align(64))]
-struct Masks {
-    digit: [u64; WINDOWS],
-    comma: [u64; WINDOWS],
-    bracket: [u64; WINDOWS],
-    zero: [u64; WINDOWS],
-    /// The first byte after each number.
-    end: [u64; WINDOWS],
-}
+use crate::ints::Longest;
+use crate::stream::{BLOCK_BYTES, Masks, Passes, WINDOWS};
 
 /// The last masks of the previous block, which its last window shifts into this one.
 #[derive(Clone, Copy)]
@@ -40,12 +24,44 @@ struct Carry {
     leading_zero: __m512i,
 }
 
-/// The number of digits of the longest number of a block.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Longest {
-    Four,
-    Eight,
-    Twenty,
+/// The passes, on a CPU that has AVX-512.
+pub(super) struct Blocks(Carry);
+
+impl Blocks {
+    /// # Safety
+    /// The CPU has AVX-512.
+    #[inline(always)]
+    pub(super) unsafe fn new() -> Self {
+        // SAFETY: the CPU has AVX-512, by contract.
+        unsafe {
+            let none = _mm512_setzero_si512();
+            // The byte before the first block is a '['.
+            let separator = _mm512_set_epi64(i64::MIN, 0, 0, 0, 0, 0, 0, 0);
+            Self(Carry { digit: none, separator, leading_zero: none })
+        }
+    }
+}
+
+impl Passes for Blocks {
+    #[inline(always)]
+    fn scan(&mut self, block: &[u8; BLOCK_BYTES], masks: &mut Masks) -> Option<Longest> {
+        // SAFETY: the CPU has AVX-512, as `new` requires.
+        unsafe { scan(block, masks, &mut self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn numbers(
+        &self,
+        block: *const u8,
+        masks: &Masks,
+        longest: Longest,
+        signed: bool,
+        to: *mut u64,
+        counts: &mut [u32; WINDOWS],
+    ) -> Option<usize> {
+        // SAFETY: the CPU has AVX-512, as `new` requires; the rest by contract.
+        unsafe { numbers(block, masks, longest, signed, to, counts) }
+    }
 }
 
 /// The eight masks from `at` on.
@@ -218,141 +234,4 @@ unsafe fn numbers(
         }
     }
     (refused == 0).then_some(done)
-}
-
-/// The result of pass 3.
-struct Records {
-    /// Brackets in the block.
-    count: usize,
-    /// Position in the block after the last of them.
-    last: usize,
-}
-
-/// Pass 3: checks the literal before every `[` of the block, and writes the number of values before
-/// it, plus `base`, to `to`. `None` if a literal differs.
-///
-/// # Safety
-/// The CPU has AVX-512; there is room at `to` for one offset per bracket of the block; `block` is
-/// preceded by 64 readable bytes.
-#[inline(always)]
-unsafe fn records(
-    block: *const u8,
-    masks: &Masks,
-    counts: &[u32; WINDOWS],
-    stream: &ListStream,
-    base: u32,
-    to: *mut i32,
-) -> Option<Records> {
-    let mut found = Records { count: 0, last: 0 };
-    let mut differs = 0_u64;
-    // SAFETY: the CPU has AVX-512, `to` has room for an offset per bracket, and the 64 bytes before
-    // `block` can be read, by contract; the literal before the first bracket is within them.
-    unsafe {
-        let literal = super::load(&stream.literal);
-        let compared = u64::MAX << (64 - stream.len);
-        for (i, count_before) in counts.iter().enumerate() {
-            let mut brackets = masks.bracket[i];
-            let end = masks.end[i];
-            while brackets != 0 {
-                let at = brackets.trailing_zeros() as usize;
-                let below = (brackets & brackets.wrapping_neg()) - 1;
-                let before = _mm512_loadu_si512(block.add(64 * i + at).sub(63).cast());
-                differs |= _mm512_mask_cmpneq_epi8_mask(compared, before, literal);
-                let offset = base + count_before + (end & below).count_ones();
-                to.add(found.count).write(offset.cast_signed());
-                found.count += 1;
-                found.last = 64 * i + at + 1;
-                brackets &= brackets - 1;
-            }
-        }
-    }
-    (differs == 0).then_some(found)
-}
-
-/// Counts the bytes of the block that are neither digit nor comma: those up to `last`, and those
-/// after it.
-fn others(masks: &Masks, last: usize) -> (usize, usize) {
-    let (mut before, mut after) = (0, 0);
-    for i in 0..WINDOWS {
-        let other = !(masks.digit[i] | masks.comma[i]);
-        let split = last.saturating_sub(64 * i).min(64);
-        let low = if split == 64 { u64::MAX } else { (1 << split) - 1 };
-        before += (other & low).count_ones() as usize;
-        after += (other & !low).count_ones() as usize;
-    }
-    (before, after)
-}
-
-/// The kernel; see the module and [`crate::stream`].
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-pub(super) unsafe fn list_stream(
-    input: Input<'_>,
-    stream: &ListStream,
-    start: usize,
-    values: &mut Buf<u64>,
-    offsets: &mut Buf<i32>,
-) -> StreamProgress {
-    let mut progress = StreamProgress { records: 0, pos: start, tried: start };
-    // The first block must exist, with 64 bytes before it.
-    if start < 64 {
-        progress.tried = 64;
-        return progress;
-    }
-    if input.end() < start + BLOCK_BYTES {
-        return StreamProgress::none(start);
-    }
-    let mut masks = Masks {
-        digit: [0; WINDOWS],
-        comma: [0; WINDOWS],
-        bracket: [0; WINDOWS],
-        zero: [0; WINDOWS],
-        end: [0; WINDOWS],
-    };
-    let mut counts = [0; WINDOWS];
-    // The number of values up to the last valid bracket, and the bytes of a literal after it.
-    let mut kept = values.len();
-    let mut pending = 0;
-    // SAFETY: the CPU has AVX-512, by contract. A block is inside the text and has 64 bytes before
-    // it.
-    unsafe {
-        let none = _mm512_setzero_si512();
-        // The byte before the first block is a '['.
-        let bracket = _mm512_set_epi64(i64::MIN, 0, 0, 0, 0, 0, 0, 0);
-        let mut carry = Carry { digit: none, separator: bracket, leading_zero: none };
-        let mut at = start;
-        while let Some(block) = input.text().get(at..).and_then(<[u8]>::first_chunk::<BLOCK_BYTES>)
-        {
-            progress.tried = at + BLOCK_BYTES;
-            let Some(longest) = scan(block, &mut masks, &mut carry) else { break };
-            let to = values.spare(VALUES_MAX);
-            let text = input.text().as_ptr().add(at);
-            let Some(count) = numbers(text, &masks, longest, stream.signed, to, &mut counts) else {
-                break;
-            };
-            let Ok(base) = u32::try_from(values.len()) else { break };
-            let to = offsets.spare(BLOCK_BYTES);
-            let Some(found) = records(text, &masks, &counts, stream, base, to) else { break };
-            let (before, after) = others(&masks, found.last);
-            if found.count == 0 {
-                pending += after;
-            } else if pending + before == stream.len * found.count {
-                pending = after;
-            } else {
-                break;
-            }
-            values.advance(count);
-            offsets.advance(found.count);
-            if found.count > 0 {
-                progress.records += found.count;
-                progress.pos = at + found.last;
-                kept = usize::try_from(offsets.last().unwrap_or(0)).unwrap_or(0);
-            }
-            at += BLOCK_BYTES;
-        }
-    }
-    values.truncate(kept);
-    progress
 }
