@@ -2,19 +2,37 @@
 package io.arrowsmith.spark
 
 import io.arrowsmith.JsonBatches
+import org.scalatest.{BeforeAndAfterAll, Suite}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.execution.datasources.json.JsonV1Suite
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetIOSuite, ParquetV1QuerySuite}
 
-/** Spark's own tests of JSON, with the extension. Nothing native may stay after them. */
-class ArrowsmithJsonV1Suite extends JsonV1Suite {
-  override protected def sparkConf: SparkConf =
-    super.sparkConf.set("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
-
+/** Nothing native may stay after the tests. */
+trait NothingStays extends BeforeAndAfterAll { this: Suite =>
   override def afterAll(): Unit =
     try super.afterAll()
     finally {
       assert(JsonBatches.liveReaders == 0, "native readers stay")
       assert(JsonBatches.liveBytes == 0, "native bytes stay")
     }
+}
+
+/** Spark's own tests of JSON, with the extension. */
+class ArrowsmithJsonV1Suite extends JsonV1Suite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+/** Spark's own tests of Parquet, with the extension. */
+class ArrowsmithParquetIOSuite extends ParquetIOSuite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+class ArrowsmithParquetV1QuerySuite extends ParquetV1QuerySuite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+private object Extended {
+  def apply(conf: SparkConf): SparkConf =
+    conf.set("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
 }

@@ -13,8 +13,9 @@ import org.apache.spark.sql.types._
 
 /**
  * Spark's reader and Arrowsmith's by turns, on the same files in one session: the schema, all
- * columns as rows, aggregates of all numbers and texts, and the number of records. Results have to
- * be equal, and the plans to be what they are said to be. The best of the runs counts.
+ * columns as rows, aggregates of all numbers and texts, of the first of them, and the number of
+ * records; of JSON, and of the Parquet files that Spark makes of it. Results have to be equal, and
+ * the plans to be what they are said to be. The best of the runs counts.
  */
 object Bench extends AdaptiveSparkPlanHelper {
   private val Runs = 3
@@ -30,42 +31,57 @@ object Bench extends AdaptiveSparkPlanHelper {
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.sql.session.timeZone", "UTC")
       .getOrCreate()
-    println(s"Spark ${spark.version}, local[$cores], best of $Runs; MB/s of text, seconds of CPU")
+    println(s"Spark ${spark.version}, local[$cores], best of $Runs; MB/s of the files, seconds of CPU")
     println("| data | query | Spark MB/s | Arrowsmith | times | Spark CPU | Arrowsmith | times |")
     println("| -- | -- | -- | -- | -- | -- | -- | -- |")
     files.foreach(file => compare(spark, Path.of(file)))
     spark.stop()
   }
 
+  /** What is read: its name and length, and the reader's name in the settings. */
+  private case class Data(name: String, bytes: Long, reader: String)
+
   private def compare(spark: SparkSession, file: Path): Unit = {
     val path = file.toString
-    val schema = row(spark, file, "the schema") {
+    val json = Data(file.getFileName.toString, Files.size(file), "json")
+    val schema = row(spark, json, "the schema") {
       spark.read.json(path).schema
     }.distinct.ensuring(_.length == 1, s"$file: the schemas differ").head
+    compare(spark, json, schema, spark.read.schema(schema).json(path))
+
+    val folder = Path.of(s"$path.parquet")
+    spark.read.schema(schema).json(path).write.parquet(folder.toString)
+    val bytes = Files.list(folder).mapToLong(Files.size(_)).sum
+    val parquet = Data(folder.getFileName.toString, bytes, "parquet")
+    compare(spark, parquet, schema, spark.read.parquet(folder.toString))
+  }
+
+  private def compare(spark: SparkSession, data: Data, schema: StructType, read: => DataFrame) = {
     val sums = schema.flatMap(field => aggregate(field.name, field.dataType))
     val queries = Seq[(String, DataFrame => DataFrame)](
       "all columns, as rows" -> identity,
       "aggregates" -> (_.selectExpr(sums: _*)),
+      "one aggregate" -> (_.selectExpr(sums.head)),
       "count(*)" -> (_.selectExpr("count(*)")))
     for ((name, query) <- queries) {
-      def frame = query(spark.read.schema(schema).json(path))
-      row(spark, file, name) {
+      def frame = query(read)
+      row(spark, data, name) {
         frame.write.format("noop").mode("overwrite").save()
       }
       val results = Seq(false, true).map { native =>
-        spark.conf.set("spark.arrowsmith.json.enabled", native.toString)
+        spark.conf.set(s"spark.arrowsmith.${data.reader}.enabled", native.toString)
         require(isNative(frame) == native, s"$name: the plan is not what it should be")
         if (name == queries.head._1) "" else frame.collect().mkString
       }
-      require(results.distinct.length == 1, s"$file, $name: $results")
+      require(results.distinct.length == 1, s"${data.name}, $name: $results")
     }
   }
 
   /** Runs work with both readers, and prints what it took; returns the results of the last run. */
-  private def row[T](spark: SparkSession, file: Path, name: String)(work: => T): Seq[T] = {
+  private def row[T](spark: SparkSession, data: Data, name: String)(work: => T): Seq[T] = {
     val times = Array.fill(2, 2)(Double.MaxValue)
     val results = for (_ <- 0 until Runs) yield Seq(false, true).map { native =>
-      spark.conf.set("spark.arrowsmith.json.enabled", native.toString)
+      spark.conf.set(s"spark.arrowsmith.${data.reader}.enabled", native.toString)
       val index = if (native) 1 else 0
       val (wall, cpu, result) = time(work)
       times(index)(0) = math.min(times(index)(0), wall)
@@ -73,9 +89,9 @@ object Bench extends AdaptiveSparkPlanHelper {
       result
     }
     val Array(Array(wall, cpu), Array(fastWall, fastCpu)) = times
-    val megabytes = Files.size(file) / 1e6
+    val megabytes = data.bytes / 1e6
     println(
-      f"| ${file.getFileName} | $name | ${megabytes / wall}%.0f | ${megabytes / fastWall}%.0f | " +
+      f"| ${data.name} | $name | ${megabytes / wall}%.0f | ${megabytes / fastWall}%.0f | " +
         f"${wall / fastWall}%.1f | $cpu%.2f | $fastCpu%.2f | ${cpu / fastCpu}%.1f |")
     results.last
   }
@@ -101,5 +117,8 @@ object Bench extends AdaptiveSparkPlanHelper {
 
   private def isNative(frame: DataFrame): Boolean =
     collect(frame.queryExecution.executedPlan) { case scan: FileSourceScanExec => scan }
-      .forall(_.relation.fileFormat.isInstanceOf[ArrowsmithJsonFormat])
+      .forall { scan =>
+        val format = scan.relation.fileFormat
+        format.isInstanceOf[ArrowsmithJsonFormat] || format.isInstanceOf[ArrowsmithParquetFormat]
+      }
 }
