@@ -34,6 +34,7 @@ mod resize;
 mod sequence;
 mod service;
 mod spool;
+mod store;
 mod stream;
 mod units;
 mod width;

@@ -295,8 +295,9 @@ pub fn publish(stream: &StreamConfig, text: &[u8], count: u64) -> Result<Outcome
     let drafts = drafts(&parts, config, text)?;
     let schema = Arc::clone(&parts.stream.compiled().schema);
     let failed = |error: arrowsmith_publish::PublishError| Error::Config(error.to_string());
+    let metrics = parts.metrics.sink(&parts.stream.name, "publish");
     parts.runtime.block_on(async {
-        let mut sink = config.open(&parts.stream.name, schema).await.map_err(failed)?;
+        let mut sink = config.open(&parts.stream.name, schema, &metrics).await.map_err(failed)?;
         let numbers = Sequence::begin();
         let mut in_flight = VecDeque::new();
         let (mut bytes, mut times) = (0, Vec::new());

@@ -3,7 +3,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::{Error, Result};
 
 use super::{Config, LayoutConfig, OrderConfig, StreamConfig};
@@ -50,8 +52,24 @@ impl Config {
                      service.memory ({most} bytes)"
                 ));
             }
-            if let Err(error) = Compiled::new(stream, &self.limits) {
-                return wrong(format!("stream.{name}: {}", error.to_string().trim()));
+            let compiled = match Compiled::new(stream, &self.limits) {
+                Ok(compiled) => compiled,
+                Err(error) => {
+                    return wrong(format!("stream.{name}: {}", error.to_string().trim()));
+                }
+            };
+            let schema = match stream.is_auto() {
+                true => grown(&compiled.schema),
+                false => compiled.schema,
+            };
+            for sink in &stream.sinks {
+                if let Err(why) = sink.check_schema(&schema) {
+                    let auto = match stream.is_auto() {
+                        true => "; with schema \"auto\", `types` has to name its type",
+                        false => "",
+                    };
+                    return wrong(format!("stream.{name}.sink: {why}{auto}"));
+                }
             }
         }
         let mut rejects: Vec<PathBuf> =
@@ -84,6 +102,13 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// A schema with a column more than is known: one that grows will have some.
+fn grown(schema: &SchemaRef) -> SchemaRef {
+    let more = Arc::new(Field::new("", DataType::Null, true));
+    let fields = schema.fields().iter().cloned().chain([more]);
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 /// Whether a text is usable as a token: an empty one would admit every client.
@@ -176,7 +201,7 @@ impl StreamConfig {
             if let Err(why) = sink.check() {
                 return wrong("sink", why);
             }
-            places.push(sink.place());
+            places.extend(sink.places());
         }
         places.sort();
         if let Some(pair) = places.windows(2).find(|pair| pair[0] == pair[1]) {

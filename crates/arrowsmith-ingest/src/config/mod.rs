@@ -180,6 +180,9 @@ impl Config {
             if stream.sinks.is_empty() {
                 stream.sinks.push(SinkConfig::directory(name));
             }
+            for (number, sink) in stream.sinks.iter_mut().enumerate() {
+                sink.complete(name, number);
+            }
         }
         self
     }

@@ -78,8 +78,12 @@ fn what_makes_no_sense_is_named() {
         ("[stream.a]\nschema='no: such type'", "stream.a.schema"),
         ("[stream.'a/b']\nschema='trip'", "stream.a/b"),
         (
-            "[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath='s3://b/x'",
-            "s3://b/x",
+            "[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath='s4://b/x'",
+            "s4://b/x",
+        ),
+        (
+            "[stream.a]\nschema='trip'\n[[stream.a.sink]]\ntype='directory'\npath='http://b/x'",
+            "not a web server",
         ),
         ("[stream.a]\nschema='trip'\n[service]\nadmin_token=''", "service.admin_token"),
         ("[stream.a]\nschema='trip'\ntokens=['x ']", "tokens: number 0"),
@@ -117,6 +121,83 @@ fn what_makes_no_sense_is_named() {
     assert!(load(SMALL, &empty, &[]).unwrap_err().to_string().contains("service.admin_token"));
     assert!(load(SMALL, &[], &["nonsense"]).is_err());
     assert!(load(SMALL, &[], &["=1"]).is_err());
+}
+
+/// A configuration of a directory with these settings, for a schema.
+fn directory(schema: &str, settings: &str) -> Result<Config> {
+    let sink = format!("[[stream.s.sink]]\ntype = 'directory'\n{settings}\n");
+    load(&format!("[stream.s]\nschema = '{schema}'\n{sink}"), &[], &[])
+}
+
+#[test]
+fn folders_are_those_of_columns() {
+    let schema = "at: timestamp(us), country: dictionary<int8, utf8>, price: float64";
+    let parquet = "path = 'o'\nformat = 'parquet'\n";
+    for by in ["[]", "['country']", "['day(at)', 'country']", "['year(at)', 'month(at)']"] {
+        directory(schema, &format!("{parquet}partition_by = {by}")).unwrap();
+    }
+    for (settings, expected) in [
+        ("partition_by = ['week(at)']", "partition \"week(at)\""),
+        ("partition_by = ['nowhere']", "no such column to partition by"),
+        ("partition_by = ['price']", "cannot be named after values of type Float64"),
+        ("partition_by = ['day(country)']", "needs a date or a timestamp"),
+        ("partition_by = ['country', 'country']", "is a partition already"),
+        ("partition_by = 'country'", "expected a sequence"),
+        ("partitions_max = 0", "above 0"),
+        ("state = 'x'", "state: is of a path in a store"),
+    ] {
+        let error = directory(schema, &format!("{parquet}{settings}")).unwrap_err().to_string();
+        assert!(error.contains(expected), "{settings}: {error}");
+    }
+    let error = directory(schema, "path = 'o'\npartition_by = ['country']").unwrap_err();
+    assert!(error.to_string().contains("needs format = \"parquet\""), "{error}");
+    let inferred = format!("{parquet}partition_by = ['country']");
+    let error = directory("auto", &inferred).unwrap_err().to_string();
+    assert!(error.contains("`types` has to name its type"), "{error}");
+    let typed = format!(
+        "[stream.s]\nschema = 'auto'\ntypes = 'country: utf8'\n\
+         [[stream.s.sink]]\ntype = 'directory'\n{inferred}\n"
+    );
+    load(&typed, &[], &[]).unwrap();
+    // Columns that the service adds are some, too.
+    let ordered = format!(
+        "[stream.s]\nschema = 'trip'\norder = 'column'\n[[stream.s.sink]]\n\
+         type = 'directory'\n{parquet}partition_by = ['_connection']\n"
+    );
+    load(&ordered, &[], &[]).unwrap();
+}
+
+#[cfg(feature = "store")]
+#[test]
+fn a_store_has_a_folder_beside_it() {
+    let config = directory("trip", "path = 's3://b/x'").unwrap();
+    let SinkConfig::Directory(options) = &config.streams["s"].sinks[0] else { panic!() };
+    assert_eq!(options.state, Some("s.directory.state".into()));
+    directory("trip", "path = 's3://b/x'\nstate = 'y'").unwrap();
+    for (settings, expected) in [
+        ("path = 's3://b/x'\nstate = ''", "needs a local folder"),
+        ("path = 's3://'", "s3://"),
+        ("path = 's3://b/x?y'", "query"),
+        ("path = 's3://SECRET@b/x'", "s3://***@b/x"),
+        (
+            "path = 's3://b/x'\nstate = 'y'\n[[stream.s.sink]]\ntype = 'directory'\npath = 'y'",
+            "two go to directory",
+        ),
+        (
+            "path = 's3://b/x'\n[[stream.s.sink]]\ntype = 'directory'\npath = 's3://b/x/'",
+            "two go to directory s3://b/x",
+        ),
+    ] {
+        let error = directory("trip", settings).unwrap_err().to_string();
+        assert!(error.contains(expected) && !error.contains("SECRET"), "{settings}: {error}");
+    }
+}
+
+#[cfg(not(feature = "store"))]
+#[test]
+fn a_build_without_stores_names_the_feature() {
+    let error = directory("trip", "path = 's3://b/x'").unwrap_err().to_string();
+    assert!(error.contains("s3://b/x: this build has no `store`"), "{error}");
 }
 
 #[test]

@@ -195,6 +195,12 @@ impl SimulatedDisk {
         (state.crashed, state.calls_left, state.faults) = (false, None, 0);
     }
 
+    /// The files in a folder and in those below it.
+    pub(super) fn below(&self, folder: &Path) -> Vec<PathBuf> {
+        let state = self.state();
+        state.names.keys().filter(|path| path.starts_with(folder)).cloned().collect()
+    }
+
     fn open(&self, file: u64, at_end: bool) -> OpenFile {
         Box::new(SimulatedFile { disk: self.clone(), file, at: 0, at_end })
     }

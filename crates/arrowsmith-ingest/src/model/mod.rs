@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A model of the service: parsing, order, settling, spools, directories and rejects as they are,
-//! on a disk and under a clock of the test's.
+//! on a disk, with a store and under a clock of the test's.
 //!
 //! Everything that happens comes from a seed: what is sent and when, which call of the disk fails,
 //! when the process or the power ends, which task is polled next. After each end the parts are
@@ -14,6 +14,7 @@ mod sent;
 mod simulated;
 mod spools;
 mod stored;
+mod stores;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -29,6 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::disk::SimulatedDisk;
 use self::sent::{Fated, SCHEMA, Sent};
 use self::simulated::{Chance, Flaky, SimulatedClock};
+use self::stores::SimulatedStores;
 use crate::config::{Config, Fsync, OnErrorConfig, Size, SpoolConfig, SpoolWhen, StreamConfig};
 use crate::disk::Disk;
 use crate::job::{Answer, Parsed};
@@ -37,7 +39,7 @@ use crate::observe::metrics::Metrics;
 use crate::parse::{Decoders, parse};
 use crate::publish::order::Order;
 use crate::publish::sinks::SinkConfig;
-use crate::publish::sinks::directory::{Directory, DirectoryOptions, FileFormat};
+use crate::publish::sinks::directory::{Directory, DirectoryOptions, FileFormat, Storage};
 use crate::publish::worker::{QUEUE_MAX, Sink};
 use crate::rejects::Rejects;
 use crate::sequence::Sequence;
@@ -57,6 +59,10 @@ struct Settings {
     message_rows: usize,
     fsync: Fsync,
     format: FileFormat,
+    /// Whether rows are in folders by `name`, and the maximum number of folders of a file.
+    partitions: Option<usize>,
+    /// Whether files go to a store.
+    store: bool,
     spool: Option<SpoolWhen>,
     roll_bytes: usize,
     away: u64,
@@ -68,6 +74,7 @@ struct World {
     chance: Chance,
     settings: Settings,
     disk: SimulatedDisk,
+    stores: SimulatedStores,
     clock: Arc<SimulatedClock>,
     metrics: Metrics,
     memory: Arc<Memory>,
@@ -104,6 +111,11 @@ fn out(number: usize) -> PathBuf {
     format!("/out-{number}").into()
 }
 
+/// The prefix of a sink, where files go to a store.
+fn prefix(number: usize) -> String {
+    format!("s3://bucket/{number}")
+}
+
 fn spool(number: usize) -> PathBuf {
     format!("/spool/s-{number}").into()
 }
@@ -111,6 +123,11 @@ fn spool(number: usize) -> PathBuf {
 impl World {
     fn new(seed: u64) -> Self {
         let mut chance = Chance::new(seed);
+        let (format, partitioned) = match chance.below(4) {
+            0 => (FileFormat::Parquet, false),
+            1 => (FileFormat::Parquet, true),
+            _ => (FileFormat::Arrow, false),
+        };
         let settings = Settings {
             sinks: 1 + usize::try_from(chance.below(2)).unwrap(),
             nulls: chance.one_of(2),
@@ -120,7 +137,10 @@ impl World {
                 1 => Fsync::Second,
                 _ => Fsync::Always,
             },
-            format: if chance.one_of(3) { FileFormat::Parquet } else { FileFormat::Arrow },
+            format,
+            // A message has at most eight rows.
+            partitions: partitioned.then(|| 8 + usize::try_from(chance.below(20)).unwrap()),
+            store: chance.one_of(3),
             spool: match chance.below(3) {
                 0 => None,
                 1 => Some(SpoolWhen::Away),
@@ -135,6 +155,7 @@ impl World {
         Self {
             memory: Memory::new(1 << 30, metrics.memory_bytes.clone()),
             disk: SimulatedDisk::new(Chance::new(chance.next())),
+            stores: SimulatedStores::new(Chance::new(chance.next())),
             clock: Arc::new(SimulatedClock(Arc::new(Mutex::new(Instant::now())))),
             metrics,
             sent: BTreeMap::new(),
@@ -148,12 +169,20 @@ impl World {
     }
 
     fn options(&self, number: usize) -> DirectoryOptions {
+        let by_name = || "name".parse().unwrap();
         DirectoryOptions {
+            partition_by: self.settings.partitions.map(|_| by_name()).into_iter().collect(),
+            partitions_max: self.settings.partitions.unwrap_or(1),
+            state: self.settings.store.then(|| out(number)),
+            state_bytes: Size(1 << 20),
             format: self.settings.format,
             roll_bytes: Size(self.settings.roll_bytes),
             fsync: self.settings.fsync,
             codec: "none".to_owned(),
-            ..DirectoryOptions::new(out(number))
+            ..DirectoryOptions::new(match self.settings.store {
+                true => prefix(number).into(),
+                false => out(number),
+            })
         }
     }
 
@@ -226,7 +255,10 @@ impl World {
                 Some((SpoolConfig { path, bytes, fsync: self.settings.fsync, when }, spool))
             }
         };
-        let directory = Directory::open(disk, self.options(number), "s");
+        let metrics = self.metrics.sink("s", &format!("directory-{number}"));
+        let (stores, waiting) = (Arc::new(self.stores.clone()), metrics.uploads.clone());
+        let storage = Storage { disk, stores, waiting };
+        let directory = Directory::open(storage, self.options(number), "s");
         let directory = directory.map_err(|error| error.to_string())?;
         numbers.above(directory.stored().unwrap_or(0));
         let open: Box<dyn Publish> = Box::new(Flaky {
@@ -236,9 +268,10 @@ impl World {
         });
         let name = format!("directory-{number}");
         Ok(Sink {
-            config: SinkConfig::directory("never-opened"),
+            // No sink panics: then this would be opened, which fails.
+            config: SinkConfig::directory("/dev/null/none"),
             schema: stream.compiled().schema.clone(),
-            metrics: Arc::new(self.metrics.sink("s", &name)),
+            metrics: Arc::new(metrics),
             rejects: self.rejects(&format!("s.{name}")),
             name,
             latency: None,
@@ -320,6 +353,7 @@ impl World {
         let mut process = self.start().unwrap();
         self.check();
         self.disk.set(faults, !last && self.settings.syncs_fail, calls);
+        self.stores.set(faults / 20);
         for _ in 0..self.chance.below(1500) {
             self.step(&mut process);
             if self.disk.has_crashed() {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -14,9 +14,9 @@ use arrow_ipc::reader::FileReader;
 use super::disk::SimulatedDisk;
 use super::sent::{Fated, name, record};
 use super::simulated::Chance;
-use super::{Record, World, out, spool};
+use super::{Record, World, out, prefix, spool};
 use crate::disk::{Disk, read_all};
-use crate::publish::sinks::directory::FileFormat;
+use crate::publish::sinks::directory::{FileFormat, Set};
 use crate::spool::Spool;
 
 impl World {
@@ -26,6 +26,8 @@ impl World {
             // Files may be torn: nothing was promised. That the service starts is all.
             return;
         }
+        let changed = self.stores.changed();
+        assert!(changed.is_empty(), "{changed:?} have got another content");
         let rejected = self.rejected();
         for number in 0..self.settings.sinks {
             let mut stored = self.in_files(number);
@@ -41,6 +43,9 @@ impl World {
         }
         let rejected = self.rejected();
         for number in 0..self.settings.sinks {
+            let hidden = self.disk.below(&out(number));
+            let waits = hidden.iter().any(|path| path.extension().is_some_and(|end| end == "set"));
+            assert!(!waits, "{hidden:?}: everything is uploaded at the end");
             self.hold(number, &self.in_files(number), &rejected);
         }
     }
@@ -58,47 +63,70 @@ impl World {
         }
     }
 
-    /// The records in the files of a sink: each once, and those of a connection in their order.
+    /// The records in the files of a sink: each once, and those of a connection in their order,
+    /// which is that of a folder where there are several.
     fn in_files(&self, number: usize) -> BTreeSet<Record> {
         let mut places: BTreeMap<Record, String> = BTreeMap::new();
-        let mut last: BTreeMap<u64, u64> = BTreeMap::new();
-        for (name, records) in self.files(number) {
-            for record in records {
+        let mut last: BTreeMap<(String, u64), u64> = BTreeMap::new();
+        for (path, bytes) in self.files(number) {
+            let (folder, _) = path.rsplit_once('/').unwrap_or_default();
+            for record in self.in_file(folder, bytes) {
                 let sent = self.sent.get(&record);
-                assert_eq!(sent, Some(&Fated::Row), "{name}: {record:?} was not sent as a row");
-                let other = places.insert(record, name.clone());
-                assert!(other.is_none(), "{name}: {record:?} is in {other:?} too");
-                let before = last.insert(record.0, record.1);
-                assert!(before < Some(record.1), "{name}: {record:?} comes after {before:?}");
+                assert_eq!(sent, Some(&Fated::Row), "{path}: {record:?} was not sent as a row");
+                let other = places.insert(record, path.clone());
+                assert!(other.is_none(), "{path}: {record:?} is in {other:?} too");
+                let before = last.insert((folder.to_owned(), record.0), record.1);
+                assert!(before < Some(record.1), "{path}: {record:?} comes after {before:?}");
             }
         }
         places.into_keys().collect()
     }
 
-    fn files(&self, number: usize) -> Vec<(String, Vec<Record>)> {
+    /// The files of a sink by their paths: also those that wait to be uploaded.
+    fn files(&self, number: usize) -> BTreeMap<String, Vec<u8>> {
         let folder = out(number);
-        let mut names = self.disk.list(&folder).unwrap();
-        names.sort();
+        let read = |path: &Path| read_all(&self.disk, path).unwrap();
         let extension =
             if self.settings.format == FileFormat::Arrow { ".arrow" } else { ".parquet" };
-        names.retain(|name| name.ends_with(extension));
-        let read = |name: String| {
-            let bytes = read_all(&self.disk, &folder.join(&name)).unwrap();
-            let records = match self.settings.format {
-                FileFormat::Arrow => {
-                    let reader = FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
-                    reader.flat_map(|batch| self.records(&batch.unwrap())).collect()
+        let below = |path: &PathBuf| path.strip_prefix(&folder).unwrap().display().to_string();
+        let paths = self.disk.below(&folder);
+        let named = paths.iter().filter(|path| below(path).ends_with(extension));
+        let mut files: BTreeMap<_, _> = named.map(|path| (below(path), read(path))).collect();
+        assert!(files.is_empty() || !self.settings.store, "{:?}", files.keys());
+        files.extend(self.stores.objects(&prefix(number)));
+        for path in paths.iter().filter(|path| below(path).ends_with(".set")) {
+            let set: Set = serde_json::from_slice(&read(path)).unwrap();
+            assert_eq!(set.store, Some(prefix(number)), "it is completed at the start");
+            for (at, file) in set.files.into_iter().enumerate() {
+                let hidden = path.with_extension(format!("{at}.file"));
+                if self.disk.exists(&hidden) {
+                    let bytes = read(&hidden);
+                    let uploaded = files.insert(file.path, bytes.clone());
+                    assert!(uploaded.is_none_or(|uploaded| uploaded == bytes));
                 }
-                FileFormat::Parquet => {
-                    use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
-                    let bytes = bytes::Bytes::from(bytes);
-                    let reader = ParquetRecordBatchReader::try_new(bytes, 1024).unwrap();
-                    reader.flat_map(|batch| self.records(&batch.unwrap())).collect()
-                }
-            };
-            (name, records)
-        };
-        names.into_iter().map(read).collect()
+            }
+        }
+        files
+    }
+
+    /// The records of a file in a folder, in order.
+    fn in_file(&self, folder: &str, bytes: Vec<u8>) -> Vec<Record> {
+        match self.settings.format {
+            FileFormat::Arrow => {
+                let reader = FileReader::try_new(std::io::Cursor::new(bytes), None).unwrap();
+                reader.flat_map(|batch| self.records(&batch.unwrap())).collect()
+            }
+            FileFormat::Parquet => {
+                use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+                let bytes = bytes::Bytes::from(bytes);
+                let reader = ParquetRecordBatchReader::try_new(bytes, 1024).unwrap();
+                let records = reader.flat_map(|batch| match self.settings.partitions {
+                    None => self.records(&batch.unwrap()),
+                    Some(_) => self.records_in(folder, &batch.unwrap()),
+                });
+                records.collect()
+            }
+        }
     }
 
     fn spooled(&self, number: usize) -> Vec<Record> {
@@ -135,6 +163,19 @@ impl World {
             }
         }
         all
+    }
+
+    /// The records of a batch whose names the folder has.
+    fn records_in(&self, folder: &str, batch: &RecordBatch) -> Vec<Record> {
+        let column = |at| batch.column(at).as_primitive::<UInt64Type>().values();
+        let rows = column(0).iter().zip(column(1)).map(|(connection, number)| {
+            match folder.strip_prefix("name=").unwrap() {
+                "__HIVE_DEFAULT_PARTITION__" => assert!(self.settings.nulls),
+                name_here => assert_eq!(name_here, name(*number)),
+            }
+            (*connection, *number)
+        });
+        rows.collect()
     }
 
     fn records(&self, batch: &RecordBatch) -> Vec<Record> {

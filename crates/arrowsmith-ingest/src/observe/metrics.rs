@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters, and their text form for Prometheus.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arrowsmith_core::{Error, Result};
@@ -100,6 +102,12 @@ pub struct SinkMetrics {
     pub spool_bytes: IntGauge,
     /// Bytes of damaged messages found in the spool since the start.
     pub spool_damaged_bytes: IntGauge,
+    /// Files that wait to be uploaded to a store, and their bytes.
+    pub(crate) uploads: Waiting,
+    /// The number of these files.
+    pub upload_files: IntGauge,
+    /// Their bytes.
+    pub upload_bytes: IntGauge,
     /// Messages that wait for the sink or are with it.
     pub queue: IntGauge,
     /// 1 while the sink takes messages.
@@ -108,6 +116,37 @@ pub struct SinkMetrics {
     pub publish: Histogram,
     /// From the first byte received to the receipt, in seconds.
     pub latency: Histogram,
+}
+
+/// The number and the bytes of what waits; clones count the same.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Waiting(Arc<[AtomicU64; 2]>);
+
+impl Waiting {
+    pub(crate) fn files(&self) -> u64 {
+        self.0[0].load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0[1].load(Ordering::Relaxed)
+    }
+
+    /// Counts a file.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.0[0].fetch_add(1, Ordering::Relaxed);
+        self.0[1].fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts a file no more.
+    pub(crate) fn remove(&self, bytes: u64) {
+        self.0[0].fetch_sub(1, Ordering::Relaxed);
+        self.0[1].fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts from 0 again.
+    pub(crate) fn clear(&self) {
+        self.0.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+    }
 }
 
 const COUNTERS: [(&str, &str); 10] = [
@@ -136,12 +175,14 @@ const SINK_COUNTERS: [(&str, &str); 8] = [
     ("unspooled_records_total", "Records that left the spool, published"),
     ("recovered_records_total", "Records found in the spool at the start"),
 ];
-const SINK_GAUGES: [(&str, &str); 5] = [
+const SINK_GAUGES: [(&str, &str); 7] = [
     ("spool_records", "Records in the spool"),
     ("spool_bytes", "Bytes of the spool"),
     ("publish_queue_messages", "Messages that wait for the sink or are with it"),
     ("sink_up", "Whether the sink takes messages"),
     ("spool_damaged_bytes", "Bytes of damaged messages found in the spool since the start"),
+    ("upload_files", "Files that wait to be uploaded to a store"),
+    ("upload_bytes", "Bytes of the files that wait to be uploaded to a store"),
 ];
 
 /// Bounds in seconds, in decimal as they are shown: three for each power of ten.
@@ -264,6 +305,9 @@ impl Metrics {
             spool_records: gauge(0),
             spool_bytes: gauge(1),
             spool_damaged_bytes: gauge(4),
+            uploads: Waiting::default(),
+            upload_files: gauge(5),
+            upload_bytes: gauge(6),
             queue: gauge(2),
             up: gauge(3),
             publish: self.publish.with_label_values(&labels),

@@ -233,6 +233,8 @@ fn stream_value(stream: &Stream, sinks: &[(String, Arc<SinkMetrics>)], counts: C
                 "refused_records": sink.refused.get(),
                 "spool_records": sink.spool_records.get(),
                 "spool_bytes": sink.spool_bytes.get(),
+                "upload_files": sink.uploads.files(),
+                "upload_bytes": sink.uploads.bytes(),
                 "recovered_records": sink.recovered.get(),
                 "queue": sink.queue.get(),
                 "retries": sink.retries.get(),

@@ -61,7 +61,8 @@ impl Parts<'_> {
                     Some((config.clone(), spool))
                 }
             };
-            let open = match self.stages.runtime()?.block_on(sink.open(name, Arc::clone(&schema))) {
+            let opening = sink.open(name, Arc::clone(&schema), &metrics);
+            let open = match self.stages.runtime()?.block_on(opening) {
                 Ok(open) => {
                     needs = needs.and(Needs::of(&*open));
                     numbers.above(open.stored().unwrap_or(0));

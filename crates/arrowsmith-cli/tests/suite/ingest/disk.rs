@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use arrowsmith_load::Options;
 use arrowsmith_testkit::{tools, unsupported};
 
-use crate::ingest::service::{Service, assert_all, go, wait_for};
+use crate::ingest::service::{Service, assert_all, go, parquet_files, parquet_ids, wait_for};
 
 /// A file system of its own.
 struct Small(PathBuf);
@@ -49,7 +49,14 @@ fn run_as_if_full(service: &mut Service, folder: &Path) {
     service.adopt(child);
 }
 
-fn full(stream: &str, rest: &str, disk: &str, small: impl Fn(&Path) -> Option<Small>) {
+/// `ids` finds what is stored.
+fn full(
+    stream: &str,
+    rest: &str,
+    disk: &str,
+    small: impl Fn(&Path) -> Option<Small>,
+    ids: impl Fn(&Service) -> Vec<i64>,
+) {
     let mut service = Service::new("", &format!("acknowledge = true\n{stream}"), rest);
     let path = service.path(disk);
     fs::create_dir_all(&path).unwrap();
@@ -86,22 +93,35 @@ fn full(stream: &str, rest: &str, disk: &str, small: impl Fn(&Path) -> Option<Sm
     assert_eq!(report.incomplete_connections, 0);
     service.assert_memory(64 << 20);
     service.end();
-    assert_eq!(assert_all(&service.ids(), 0..600_000) as u64, report.resent_records);
+    assert_eq!(assert_all(&ids(&service), 0..600_000) as u64, report.resent_records);
     drop(small);
 }
 
 #[test]
 fn a_full_disk_of_the_files() {
-    full("", "", "out", Small::mount);
+    full("", "", "out", Small::mount, Service::ids);
 }
 
 #[test]
 fn a_full_disk_of_the_spool() {
-    full("", "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n", "spool", Small::mount);
+    let spool = "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n";
+    full("", spool, "spool", Small::mount, Service::ids);
 }
 
 /// The substitute for systems where this user may not mount a file system.
 #[test]
 fn a_disk_that_only_seems_full() {
-    full("", "", "out", |_| None);
+    full("", "", "out", |_| None, Service::ids);
+}
+
+/// Parts, and the files in folders that are made of them.
+#[test]
+fn a_full_disk_of_folders() {
+    let sink = "[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\nformat = 'parquet'\n\
+                partition_by = ['_connection']\nroll_bytes = '300KB'\n";
+    let ids = |service: &Service| {
+        let files = parquet_files(&service.path("out")).into_values();
+        files.flat_map(|bytes| parquet_ids(&bytes)).collect()
+    };
+    full("order = 'column'", sink, "out", Small::mount, ids);
 }

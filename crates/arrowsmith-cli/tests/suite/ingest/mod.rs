@@ -10,5 +10,7 @@ mod dashboard;
 mod disk;
 mod kill;
 mod pressure;
+#[cfg(feature = "store")]
+mod s3;
 mod senders;
 mod service;

@@ -17,6 +17,7 @@ use arrow_array::types::Int64Type;
 use arrow_ipc::reader::FileReader;
 use arrowsmith_load::{Amount, Chunk, Options, Report, Source};
 use arrowsmith_testkit::scale;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
 /// Timeout of every wait: a busy machine is slow.
@@ -32,6 +33,8 @@ pub struct Service {
     process: Option<Child>,
     pub tcp: u16,
     pub http: u16,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
 }
 
 /// The number of repetitions of `name`, which it prints: fewer in a usual run than in a full one.
@@ -58,6 +61,11 @@ impl Service {
     /// `service` and `stream` are TOML added to the tables of these names, `rest` is TOML added
     /// after them.
     pub fn new(service: &str, stream: &str, rest: &str) -> Self {
+        Self::of("id: int64 not null", service, stream, rest)
+    }
+
+    /// As [`Service::new`], with another schema.
+    pub fn of(schema: &str, service: &str, stream: &str, rest: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (tcp, http) = (free_port(), free_port());
         let default_sink = match rest.contains("[[stream.s.sink]]") {
@@ -66,11 +74,11 @@ impl Service {
         };
         let config = format!(
             "[service]\nhttp = '127.0.0.1:{http}'\n{service}\n\
-             [stream.s]\nschema = 'id: int64 not null'\ntcp = ['127.0.0.1:{tcp}']\n{stream}\n\
+             [stream.s]\nschema = '{schema}'\ntcp = ['127.0.0.1:{tcp}']\n{stream}\n\
              {default_sink}{rest}\n"
         );
         fs::write(folder.path().join("config.toml"), config).unwrap();
-        Self { folder, process: None, tcp, http }
+        Self { folder, process: None, tcp, http, environment: Vec::new() }
     }
 
     /// As [`Service::new`], running.
@@ -88,6 +96,7 @@ impl Service {
         let mut command = Command::new(env!("CARGO_BIN_EXE_arrowsmith"));
         let log = File::options().create(true).append(true).open(self.path("log")).unwrap();
         command.args(["ingest", "--config", "config.toml"]).current_dir(self.folder.path());
+        command.envs(self.environment.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         command
     }
@@ -234,6 +243,35 @@ pub fn ids(folder: &Path) -> Vec<i64> {
         }
     }
     ids
+}
+
+/// The Parquet files below a folder by their paths, without hidden ones.
+pub fn parquet_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            let inner = parquet_files(&path).into_iter();
+            files.extend(inner.map(|(below, bytes)| (format!("{name}/{below}"), bytes)));
+        } else if !name.starts_with('.') && name.ends_with(".parquet") {
+            files.insert(name, fs::read(path).unwrap());
+        }
+    }
+    files
+}
+
+/// The column `id` of a Parquet file.
+pub fn parquet_ids(bytes: &[u8]) -> Vec<i64> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(bytes).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let ids = reader.flat_map(|batch| {
+        let batch = batch.unwrap();
+        let column = batch.column_by_name("id").unwrap();
+        column.as_primitive::<Int64Type>().values().to_vec()
+    });
+    ids.collect()
 }
 
 /// Lines `{"id":N}`.

@@ -7,12 +7,16 @@
 pub mod directory;
 mod stdout;
 
+use std::path::Path;
+
 use arrow_schema::SchemaRef;
 use arrowsmith_publish::{Publish, PublishError};
 use serde::Deserialize;
 
-use self::directory::{Directory, DirectoryOptions};
+use self::directory::{Directory, DirectoryOptions, Storage};
 use self::stdout::{Stdout, StdoutOptions};
+use crate::observe::metrics::SinkMetrics;
+use crate::{disk, store};
 
 /// What the sinks of a stream require of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +60,13 @@ const LACKS_FLIGHT: &str =
 #[derive(Debug, Clone, Deserialize)]
 pub struct Lacking {}
 
+/// A directory as the place of a sink.
+fn directory_at(path: &Path) -> String {
+    let absolute = std::path::absolute(path);
+    let path = absolute.as_deref().unwrap_or(path).components();
+    format!("directory {}", path.as_path().display())
+}
+
 /// A sink and its options.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -97,13 +108,23 @@ impl SinkConfig {
     }
 
     /// Where it writes; no two of a stream have the same.
+    pub(crate) fn places(&self) -> Vec<String> {
+        let mut places = vec![self.place()];
+        if let Self::Directory(options) = self
+            && options.url().is_some()
+        {
+            places.push(directory_at(options.folder()));
+        }
+        places
+    }
+
+    /// The place of what it publishes.
     pub(crate) fn place(&self) -> String {
         match self {
-            Self::Directory(options) => {
-                let path = std::path::absolute(&options.path);
-                let path = path.as_ref().unwrap_or(&options.path).components();
-                format!("directory {}", path.as_path().display())
-            }
+            Self::Directory(options) => match options.url() {
+                Some(url) => format!("directory {}", url.trim_end_matches('/')),
+                None => directory_at(&options.path),
+            },
             Self::Stdout(_) => "stdout".to_owned(),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => format!("topic {}", options.topic),
@@ -143,18 +164,7 @@ impl SinkConfig {
     /// Checks the options.
     pub(crate) fn check(&self) -> Result<(), String> {
         match self {
-            Self::Directory(options) => {
-                let path = options.path.to_string_lossy();
-                if path.contains("://") {
-                    return Err(format!(
-                        "{path}: a directory is a folder of this machine; no sink writes to a URL"
-                    ));
-                }
-                if path.is_empty() {
-                    return Err("path: a folder needs a name".to_owned());
-                }
-                options.check()
-            }
+            Self::Directory(options) => options.check(),
             Self::Stdout(_) => Ok(()),
             #[cfg(feature = "pulsar")]
             Self::Pulsar(options) => options.check().map_err(|error| error.to_string()),
@@ -164,6 +174,24 @@ impl SinkConfig {
             Self::Flight(options) => options.check().map_err(|error| error.to_string()),
             #[cfg(not(feature = "flight"))]
             Self::Flight(_) => Err(LACKS_FLIGHT.to_owned()),
+        }
+    }
+
+    /// Checks the options against the schema of its messages.
+    pub(crate) fn check_schema(&self, schema: &SchemaRef) -> Result<(), String> {
+        match self {
+            Self::Directory(options) => options.check_schema(schema),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fills in what its name decides; see [`SinkConfig::name`].
+    pub(crate) fn complete(&mut self, stream: &str, number: usize) {
+        let name = self.name(number);
+        if let Self::Directory(options) = self
+            && options.url().is_some()
+        {
+            options.state.get_or_insert_with(|| format!("{stream}.{name}.state").into());
         }
     }
 
@@ -193,11 +221,13 @@ impl SinkConfig {
         stream: &str,
         #[cfg_attr(not(any(feature = "pulsar", feature = "flight")), expect(unused_variables))]
         schema: SchemaRef,
+        metrics: &SinkMetrics,
     ) -> Result<Box<dyn Publish>, PublishError> {
         match self {
             Self::Directory(options) => {
-                let disk = crate::disk::system();
-                Ok(Box::new(Directory::open(disk, options.clone(), stream)?))
+                let (disk, stores) = (disk::system(), store::system());
+                let storage = Storage { disk, stores, waiting: metrics.uploads.clone() };
+                Ok(Box::new(Directory::open(storage, options.clone(), stream)?))
             }
             Self::Stdout(options) => Ok(Box::new(Stdout::open(options.clone())?)),
             #[cfg(feature = "pulsar")]

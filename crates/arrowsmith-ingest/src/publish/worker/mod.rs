@@ -163,6 +163,9 @@ impl Sink {
         let held = self.queue.len() + work.waiting.len() + work.in_flight.len();
         self.metrics.queue.set(i64::try_from(held).unwrap_or(i64::MAX));
         self.metrics.up.set(i64::from(work.away.is_none()));
+        let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        self.metrics.upload_files.set(gauge(self.metrics.uploads.files()));
+        self.metrics.upload_bytes.set(gauge(self.metrics.uploads.bytes()));
         if let Some((_, spool)) = &self.spool {
             self.metrics.spool_records.set(i64::try_from(spool.rows()).unwrap_or(i64::MAX));
             self.metrics.spool_bytes.set(i64::try_from(spool.bytes()).unwrap_or(i64::MAX));

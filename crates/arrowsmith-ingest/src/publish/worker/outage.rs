@@ -159,7 +159,7 @@ impl Sink {
     /// Tries to go on after a failure.
     pub(super) async fn reopen(&mut self, work: &mut Work) {
         if self.open.is_none() {
-            let opening = self.config.open(&self.stream.name, self.schema.clone());
+            let opening = self.config.open(&self.stream.name, self.schema.clone(), &self.metrics);
             match called(opening, &self.give_up, &*self.clock).await {
                 Called::Done(Ok(sink)) => {
                     let needs = *self

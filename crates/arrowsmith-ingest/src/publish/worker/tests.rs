@@ -14,8 +14,8 @@ use arrowsmith_publish::{BoxFuture, Origin};
 use super::*;
 use crate::config::{Config, SpoolWhen, StreamConfig};
 use crate::disk;
-use crate::observe::metrics::Metrics;
-use crate::publish::sinks::directory::{Directory, DirectoryOptions};
+use crate::observe::metrics::{Metrics, Waiting};
+use crate::publish::sinks::directory::{Directory, DirectoryOptions, Storage};
 use crate::stream::Queue;
 
 /// A store that drops what is not newer than the newest it has, as a broker that deduplicates, and
@@ -147,9 +147,14 @@ fn spool(folder: &Path) -> Spool {
     Spool::open(disk::system(), &folder.join("spool"), 1 << 30).unwrap()
 }
 
+fn storage() -> Storage {
+    let (disk, stores) = (disk::system(), crate::store::system());
+    Storage { disk, stores, waiting: Waiting::default() }
+}
+
 fn directory(folder: &Path) -> Directory {
     let options = DirectoryOptions::new(folder.join("out"));
-    Directory::open(disk::system(), options, "s").unwrap()
+    Directory::open(storage(), options, "s").unwrap()
 }
 
 /// Numbers of the messages in the directory's files.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parts made files of, also those that a killed process left, so that each message is in one file
-//! whatever happens.
+//! whatever happens; in one set of files, where rows are distributed over folders.
 //!
 //! A part that is a complete Arrow file already is renamed to `.NAME.whole`; of any other, a file
 //! is made under `.NAME.tmp`, which then becomes `.NAME.whole`. From then on the part counts no
@@ -11,6 +11,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_sink::ipc::Unifier;
@@ -19,12 +20,15 @@ use arrowsmith_sink::parquet::{ParquetOptions, ParquetStream};
 use super::batches::{Batches, plain};
 use super::note::verified;
 use super::part::writer;
+use super::set::FILE;
+use super::upload::Uploads;
 use super::{DirectoryOptions, FileFormat};
 use crate::disk::{OpenFile, SharedDisk, read_all, remove_if_there};
+use crate::store::SharedStores;
 use crate::units::Fsync;
 
 /// Digits of the number in a name: that of the first message.
-const DIGITS: usize = 20;
+pub(super) const DIGITS: usize = 20;
 
 /// Which file has everything in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +43,10 @@ pub(super) enum Made {
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub(super) disk: SharedDisk,
+    pub(super) stores: SharedStores,
     pub(super) options: DirectoryOptions,
     pub(super) stream: String,
+    pub(super) uploads: Arc<Uploads>,
 }
 
 impl Files {
@@ -51,18 +57,18 @@ impl Files {
 
     /// A file under construction.
     pub(super) fn path(&self, name: &str, kind: &str) -> PathBuf {
-        self.options.path.join(format!(".{name}.{kind}"))
+        self.options.folder().join(format!(".{name}.{kind}"))
     }
 
     /// Whether a part is no file that every reader takes.
     pub(super) fn is_made_again(&self, dictionaries: &Unifier) -> bool {
-        self.options.format != FileFormat::Arrow || dictionaries.has_any()
+        self.options.format != FileFormat::Arrow || dictionaries.has_any() || self.has_sets()
     }
 
-    fn sync_folder(&self) -> io::Result<()> {
+    pub(super) fn sync_folder(&self) -> io::Result<()> {
         match self.options.fsync {
             Fsync::Never => Ok(()),
-            _ => self.disk.sync_folder(&self.options.path),
+            _ => self.disk.sync_folder(self.options.folder()),
         }
     }
 
@@ -74,11 +80,15 @@ impl Files {
         remove_if_there(&*self.disk, &self.path(name, "note"))
     }
 
-    /// Makes a file of a part, of its first bytes if they are known.
+    /// Makes a file of a part, or a set of files, of its first bytes if they are known.
     pub(super) fn make(&self, name: &str, bytes: Option<u64>, last: u64) -> io::Result<()> {
-        let rows = self.convert(name, bytes)?;
+        if self.has_sets() {
+            return self.make_set(name, bytes, last);
+        }
+        let temporary = self.path(name, "tmp");
+        let rows = self.convert(name, &temporary, bytes)?;
         if rows == 0 {
-            remove_if_there(&*self.disk, &self.path(name, "tmp"))?;
+            remove_if_there(&*self.disk, &temporary)?;
             return self.remove_part(name);
         }
         self.name_made(name, Made::Temporary, last)
@@ -100,21 +110,27 @@ impl Files {
         // another name.
         self.sync_folder()?;
         self.remove_part(name)?;
-        let extension = self.options.format.extension();
-        let mut to = self.options.path.join(format!("{name}.{extension}"));
+        let to = format!("{name}.{}", self.options.format.extension());
+        self.give_name(&whole, &self.options.folder().join(to))?;
+        self.sync_folder()
+    }
+
+    /// Renames a complete file to its name, or to one with a number where another file has it.
+    pub(super) fn give_name(&self, from: &Path, name: &Path) -> io::Result<()> {
+        let mut to = name.to_owned();
         let mut number = 1;
         while self.disk.exists(&to) {
-            if self.is_same(&whole, &to)? {
+            if self.is_same(from, &to)? {
                 // It has been given its name before; this is what was left over.
-                self.disk.remove(&whole)?;
-                return self.sync_folder();
+                return self.disk.remove(from);
             }
-            to = self.options.path.join(format!("{name}-{number}.{extension}"));
+            let stem = name.file_stem().unwrap_or_default().to_string_lossy();
+            let extension = self.options.format.extension();
+            to = name.with_file_name(format!("{stem}-{number}.{extension}"));
             number += 1;
         }
         tracing::debug!(to = %to.display(), "a file is whole");
-        self.disk.rename(&whole, &to)?;
-        self.sync_folder()
+        self.disk.rename(from, &to)
     }
 
     fn is_same(&self, one: &Path, other: &Path) -> io::Result<bool> {
@@ -137,7 +153,7 @@ impl Files {
 
     /// The number up to which messages are in files; `None` if its file is torn.
     fn done(&self) -> io::Result<Option<u64>> {
-        let path = self.options.path.join(format!(".{}.done", self.stream));
+        let path = self.options.folder().join(format!(".{}.done", self.stream));
         let bytes = match read_all(&*self.disk, &path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             bytes => bytes?,
@@ -150,7 +166,7 @@ impl Files {
         Ok(parse())
     }
 
-    fn note_done(&self, last: u64) -> io::Result<()> {
+    pub(super) fn note_done(&self, last: u64) -> io::Result<()> {
         if self.done()?.is_some_and(|done| done >= last) {
             // An earlier attempt may have failed after the rename.
             return self.sync_folder();
@@ -164,18 +180,18 @@ impl Files {
         if self.options.fsync != Fsync::Never {
             file.sync()?;
         }
-        self.disk.rename(&temporary, &self.options.path.join(format!(".{}.done", self.stream)))?;
+        self.disk
+            .rename(&temporary, &self.options.folder().join(format!(".{}.done", self.stream)))?;
         // Before the part is removed, which contains the same messages.
         self.sync_folder()
     }
 
-    /// Writes `.NAME.tmp`; returns its rows.
-    fn convert(&self, name: &str, bytes: Option<u64>) -> io::Result<u64> {
-        let temporary = self.path(name, "tmp");
-        remove_if_there(&*self.disk, &temporary)?;
+    /// Writes the rows of a part to another file; returns their number.
+    pub(super) fn convert(&self, name: &str, to: &Path, bytes: Option<u64>) -> io::Result<u64> {
+        remove_if_there(&*self.disk, to)?;
         let Some(batches) = self.batches(name, bytes)? else { return Ok(0) };
         let schema = batches.schema();
-        let file = self.disk.create_new(&temporary)?;
+        let file = self.disk.create_new(to)?;
         let (rows, file) = match self.options.format {
             FileFormat::Arrow => self.write_arrow(name, bytes, batches, file)?,
             FileFormat::Parquet => self.write_parquet(&schema, batches, file)?,
@@ -222,14 +238,18 @@ impl Files {
         Ok((rows, buffered.into_inner().map_err(io::IntoInnerError::into_error)?.file))
     }
 
+    /// How Parquet files are written.
+    pub(super) fn parquet(&self) -> arrowsmith_core::Result<ParquetOptions> {
+        Ok(ParquetOptions { codec: self.options.codec.parse()?, ..ParquetOptions::default() })
+    }
+
     fn write_parquet(
         &self,
         schema: &SchemaRef,
         batches: Batches,
         file: OpenFile,
     ) -> io::Result<(u64, OpenFile)> {
-        let codec = self.options.codec.parse().map_err(io::Error::other)?;
-        let options = ParquetOptions { codec, ..ParquetOptions::default() };
+        let options = self.parquet().map_err(io::Error::other)?;
         let file = io::BufWriter::with_capacity(1 << 20, file);
         let mut sink = ParquetStream::new(file, schema, &options).map_err(io::Error::other)?;
         let mut rows = 0;
@@ -245,7 +265,7 @@ impl Files {
 
 /// Completes what a killed process left. Returns the highest number of a message that is stored.
 pub(super) fn recover_all(files: &Files) -> io::Result<Option<u64>> {
-    let folder = &files.options.path;
+    let folder = files.options.folder();
     let prefix = format!(".{}-", files.stream);
     let mut names = Vec::new();
     for file in files.disk.list(folder)? {
@@ -256,9 +276,12 @@ pub(super) fn recover_all(files: &Files) -> io::Result<Option<u64>> {
         // Another stream may be called as this one and a number.
         if number.len() == DIGITS && number.bytes().all(|c| c.is_ascii_digit()) {
             match kind {
-                "part" | "whole" | "note" => names.push(format!("{}-{number}", files.stream)),
+                "part" | "whole" | "note" | "set" => {
+                    names.push(format!("{}-{number}", files.stream))
+                }
+                kind if kind.ends_with(FILE) => names.push(format!("{}-{number}", files.stream)),
                 // What it was made from is still there.
-                "tmp" => files.disk.remove(&folder.join(&file))?,
+                "tmp" | "set.tmp" => files.disk.remove(&folder.join(&file))?,
                 _ => {}
             }
         }
@@ -279,6 +302,11 @@ pub(super) fn recover(files: &Files, name: &str) -> io::Result<usize> {
         files.finish(name)?;
         return Ok(0);
     }
+    if let Some(set) = files.set(name)? {
+        files.finish_set(name, &set)?;
+        return Ok(0);
+    }
+    files.remove_files(name)?;
     let (part, note) = (files.path(name, "part"), files.path(name, "note"));
     if !disk.exists(&part) {
         remove_if_there(&**disk, &note)?;

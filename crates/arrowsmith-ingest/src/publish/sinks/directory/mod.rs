@@ -7,118 +7,57 @@
 //! step. A part that a killed process left is completed at the next start: what was torn in it was
 //! never acknowledged.
 //!
+//! With folders `name=value`, several files are made of a part; with a path in a store, parts are
+//! in a local folder, and what is made of them is uploaded: see `set` and `upload`.
+//!
 //! Dictionaries grow from batch to batch in a part. The file has each of them whole, before its
 //! first batch, because not every reader of Arrow files takes dictionaries in pieces; where keys
 //! can number no more values, a file ends.
 
 mod batches;
 mod complete;
+mod completer;
 mod note;
+mod options;
 mod part;
+mod set;
+mod upload;
 
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use arrow_schema::ArrowError;
+use arrowsmith_core::Error;
 use arrowsmith_publish::{BoxFuture, Message, Publish, PublishError, Receipt, done};
-use serde::Deserialize;
+use arrowsmith_sink::folder::Partitioner;
 
 use self::complete::{Files, recover_all};
+use self::completer::{Completer, complete};
+pub use self::options::{DirectoryOptions, FileFormat};
 use self::part::{Part, WriteError};
+use self::upload::{Uploader, Uploads};
 use crate::disk::{OpenFile, SharedDisk};
-use crate::panics;
-use crate::units::{CompressionConfig, Fsync, Seconds, Size};
+use crate::observe::metrics::Waiting;
+use crate::store::SharedStores;
 
-/// Options of a directory.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DirectoryOptions {
-    /// The directory; made if it is not there.
-    pub path: PathBuf,
-    /// What the files are.
-    #[serde(default)]
-    pub format: FileFormat,
-    /// Size at which a file ends, in bytes of Arrow data. Default 256 MiB.
-    #[serde(default = "roll_bytes")]
-    pub roll_bytes: Size,
-    /// Age at which a file ends. Default 60 s.
-    #[serde(default = "roll_seconds")]
-    pub roll_seconds: Seconds,
-    /// Compression of the buffers of Arrow files.
-    #[serde(default)]
-    pub compression: CompressionConfig,
-    /// Codec of Parquet files: none, snappy, lz4, zstd:3, … Default zstd.
-    #[serde(default = "codec")]
-    pub codec: String,
-    /// When data is synced to disk: `always` with every message, `second` when a file is completed
-    /// (the default), `never`.
-    #[serde(default = "fsync")]
-    pub fsync: Fsync,
-}
+/// Bytes of a name that file systems have, and of a path that stores have.
+const NAME_BYTES_MAX: usize = 255;
+const PATH_BYTES_MAX: usize = 1024;
 
-fn roll_bytes() -> Size {
-    Size(256 << 20)
-}
+/// Bytes of the name of a file besides the stream's: two numbers and the extension.
+const FILE_BYTES_MAX: usize = 40;
 
-fn roll_seconds() -> Seconds {
-    Seconds(60.0)
-}
+/// Kept as long as no other process may take the parts for left ones.
+type Lock = Arc<Mutex<Box<dyn Send>>>;
 
-fn codec() -> String {
-    "zstd".to_owned()
-}
-
-fn fsync() -> Fsync {
-    Fsync::Second
-}
-
-/// What the files are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
-#[serde(rename_all = "lowercase")]
-pub enum FileFormat {
-    /// Arrow IPC files.
-    #[default]
-    Arrow,
-    /// Parquet files.
-    Parquet,
-}
-
-impl FileFormat {
-    fn extension(self) -> &'static str {
-        match self {
-            Self::Arrow => "arrow",
-            Self::Parquet => "parquet",
-        }
-    }
-}
-
-impl DirectoryOptions {
-    /// The defaults, in a directory of this path.
-    #[must_use]
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self {
-            path: path.into(),
-            format: FileFormat::Arrow,
-            roll_bytes: roll_bytes(),
-            roll_seconds: roll_seconds(),
-            compression: CompressionConfig::None,
-            codec: codec(),
-            fsync: fsync(),
-        }
-    }
-
-    pub(crate) fn check(&self) -> Result<(), String> {
-        if self.roll_bytes.0 == 0 {
-            return Err("roll_bytes has to be above 0".to_owned());
-        }
-        self.codec.parse::<arrowsmith_sink::parquet::Codec>().map_err(|e| e.to_string())?;
-        Ok(())
-    }
+/// What is below a directory.
+pub(crate) struct Storage {
+    pub(crate) disk: SharedDisk,
+    pub(crate) stores: SharedStores,
+    /// Counts what waits to be uploaded.
+    pub(crate) waiting: Waiting,
 }
 
 /// Writes the files of one stream.
@@ -132,34 +71,58 @@ pub(crate) struct Directory {
     completer: Option<Completer>,
     /// Parts that could not be completed, for want of room on the disk.
     left: Arc<Mutex<Vec<String>>>,
+    /// The folders of the rows in `part`, at least.
+    folders: Option<Partitioner>,
+    uploader: Option<Uploader>,
     /// Highest number of a message that an earlier process stored.
     stored: Option<u64>,
-    /// Held as long as this lives, so that no other process takes its parts for left ones.
-    _lock: Box<dyn Send>,
+    /// The thread that uploads has it, too.
+    _lock: Lock,
 }
 
 impl Directory {
     pub(crate) fn open(
-        disk: SharedDisk,
+        storage: Storage,
         options: DirectoryOptions,
         stream: &str,
     ) -> Result<Self, PublishError> {
-        let failed = |error: io::Error| retry(&options.path, &error);
-        disk.make_folder(&options.path).map_err(failed)?;
-        let lock = disk.lock(&options.path.join(format!(".{stream}.lock"))).map_err(failed)?;
+        let Storage { disk, stores, waiting } = storage;
+        let failed = |error: io::Error| retry(options.folder(), &error);
+        disk.make_folder(options.folder()).map_err(failed)?;
+        let lock = disk.lock(&options.folder().join(format!(".{stream}.lock"))).map_err(failed)?;
         let Some(lock) = lock else {
             let message = "another process writes this stream there";
-            return Err(retry(&options.path, &io::Error::other(message)));
+            return Err(failed(io::Error::other(message)));
         };
-        let left = Arc::default();
-        let files = Files { disk, options: options.clone(), stream: stream.to_owned() };
+        let lock = Lock::new(Mutex::new(lock));
+        let (left, uploads) = (Arc::default(), Arc::new(Uploads::new(waiting)));
+        let stream = stream.to_owned();
+        let files = Files { disk, stores, options: options.clone(), stream, uploads };
+        files.count_waiting().map_err(failed)?;
         let stored = recover_all(&files).map_err(failed)?;
         let completer = Completer::start(files.clone(), &left).map_err(failed)?;
-        Ok(Self { part: None, failed: None, completer, left, stored, files, options, _lock: lock })
+        // What was configured before may have left something for a store.
+        let uploader = match options.url().is_some() || files.uploads.waiting.files() > 0 {
+            true => Uploader::start(files.clone(), Arc::clone(&lock)).map_err(failed)?,
+            false => None,
+        };
+        Ok(Self {
+            options,
+            files,
+            part: None,
+            failed: None,
+            completer,
+            left,
+            folders: None,
+            uploader,
+            stored,
+            _lock: lock,
+        })
     }
 
     fn write(&mut self, message: &Message) -> Result<Receipt, PublishError> {
         self.take_back()?;
+        self.has_room()?;
         if self.options.format == FileFormat::Parquet {
             // Files are made of what is stored already, which must not fail for a value.
             arrowsmith_sink::parquet::check_values(&message.batch).map_err(|error| {
@@ -171,6 +134,7 @@ impl Directory {
         if self.part.as_mut().is_some_and(other_schema) {
             self.roll();
         }
+        self.admit(message)?;
         let was_empty = self.part.is_none();
         match self.write_to_part(message) {
             Err(WriteError::Full) if !was_empty => {
@@ -187,6 +151,62 @@ impl Directory {
         Ok(done())
     }
 
+    /// Has messages wait while too much waits to be uploaded.
+    fn has_room(&self) -> Result<(), PublishError> {
+        let (waiting, most) = (self.files.uploads.waiting.bytes(), self.options.state_bytes.0);
+        if waiting < most as u64 {
+            return Ok(());
+        }
+        let (path, state) = (self.options.path.display(), self.options.folder().display());
+        let what = format!("{waiting} bytes in {state} wait to be uploaded, state_bytes = {most}");
+        Err(PublishError::retry(format!("{path}: {what}")))
+    }
+
+    /// Checks that the rows of a message have folders: files are made of what is stored already,
+    /// which must not fail for a value. Begins another part where there would be too many.
+    fn admit(&mut self, message: &Message) -> Result<(), PublishError> {
+        if self.options.partition_by.is_empty() {
+            return Ok(());
+        }
+        let path = self.options.path.display().to_string();
+        let refused = |error: Error| PublishError::Refused(format!("{path}: {error}").into());
+        loop {
+            let is_first = self.part.is_none();
+            let known = self.folders.take().filter(|_| !is_first);
+            let mut folders = match known {
+                Some(known) => known,
+                None => self.options.partitioner(&message.schema).map_err(refused)?,
+            };
+            let before = folders.folders().len();
+            let added = folders.add(&message.batch);
+            if !is_first && matches!(added, Err(Error::Config(_))) {
+                self.roll();
+                continue;
+            }
+            let names = added.and_then(|()| self.check_names(&folders.folders()[before..]));
+            self.folders = Some(folders);
+            return names.map_err(refused);
+        }
+    }
+
+    /// Checks that there can be files in new folders.
+    fn check_names(&self, folders: &[String]) -> Result<(), Error> {
+        let others = self.options.path.as_os_str().len() + self.files.stream.len() + FILE_BYTES_MAX;
+        let is_long = |folder: &&String| {
+            folder.len() + others > PATH_BYTES_MAX
+                || folder.split('/').any(|name| name.len() > NAME_BYTES_MAX)
+        };
+        match folders.iter().find(is_long) {
+            None => Ok(()),
+            Some(folder) => {
+                let start: String = folder.chars().take(80).collect();
+                let most = format!("{NAME_BYTES_MAX} bytes, in paths of {PATH_BYTES_MAX}");
+                let what = format!("{start}… is too long for the name of a folder: at most {most}");
+                Err(Error::schema("", what))
+            }
+        }
+    }
+
     fn write_to_part(&mut self, message: &Message) -> Result<(), WriteError> {
         let part = match &mut self.part {
             Some(part) => part,
@@ -198,7 +218,7 @@ impl Directory {
     /// Gives up a part after an error: the file may be torn at its end. What is whole in it is
     /// completed, and another begun.
     fn abandon(&mut self, error: WriteError) -> PublishError {
-        let path = &self.options.path;
+        let path = self.options.folder();
         let error = match error {
             WriteError::Arrow(ArrowError::IoError(_, source)) | WriteError::Io(source) => {
                 retry(path, &source)
@@ -222,7 +242,7 @@ impl Directory {
 
     fn take_back(&mut self) -> Result<(), PublishError> {
         let Some(part) = &mut self.failed else { return Ok(()) };
-        let left = part.take_back().map_err(|error| retry(&self.options.path, &error))?;
+        let left = part.take_back().map_err(|error| retry(self.options.folder(), &error))?;
         self.left.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
         self.failed = None;
         Ok(())
@@ -235,6 +255,11 @@ impl Directory {
             Some(completer) => completer.complete(part),
             None => complete(part, &self.files, &self.left),
         }
+    }
+
+    /// Uploads what waits, where no thread does.
+    fn upload(&self) -> io::Result<()> {
+        if self.files.disk.has_threads() { Ok(()) } else { self.files.upload_all() }
     }
 
     /// Tries again to complete what could not be.
@@ -265,6 +290,9 @@ impl Publish for Directory {
             if age.is_some_and(|age| age >= self.options.roll_seconds.duration()) {
                 self.roll();
             }
+            if let Err(error) = self.upload() {
+                tracing::warn!(%error, "an upload failed; trying again");
+            }
             Ok(())
         })
     }
@@ -275,7 +303,16 @@ impl Publish for Directory {
             drop(self.completer.take());
             let taken_back = self.take_back();
             self.complete_left();
-            taken_back
+            let uploaded = match self.uploader.take() {
+                Some(uploader) => uploader.end().await,
+                None => self.upload(),
+            };
+            taken_back?;
+            uploaded.map_err(|error| {
+                let (waiting, state) = (self.files.uploads.waiting.files(), self.options.folder());
+                let state = state.display();
+                PublishError::retry(format!("{error}; {waiting} files wait in {state}"))
+            })
         })
     }
 
@@ -290,65 +327,6 @@ impl Publish for Directory {
     fn in_flight_max(&self) -> usize {
         // A message is stored when it is taken.
         1
-    }
-}
-
-/// Full parts that wait for their end, at most: then a disk that is too slow is felt.
-const COMPLETE_MAX: usize = 2;
-
-/// The thread that completes files. Dropping it waits until it has.
-struct Completer {
-    parts: Option<SyncSender<Part>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Completer {
-    /// `None` where everything is to have one order.
-    fn start(files: Files, left: &Arc<Mutex<Vec<String>>>) -> io::Result<Option<Self>> {
-        if !files.disk.has_threads() {
-            return Ok(None);
-        }
-        let (parts, full) = sync_channel::<Part>(COMPLETE_MAX);
-        let left = Arc::clone(left);
-        let thread = thread::Builder::new().name("complete".to_owned()).spawn(move || {
-            for part in full {
-                let name = part.name.clone();
-                let completed = AssertUnwindSafe(|| complete(part, &files, &left));
-                if let Err(panic) = catch_unwind(completed) {
-                    let why = panics::why(panic);
-                    tracing::error!(name, why, "a file is not completed; it will be tried again");
-                    left.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-                }
-            }
-        })?;
-        Ok(Some(Self { parts: Some(parts), thread: Some(thread) }))
-    }
-
-    fn complete(&self, part: Part) {
-        if let Some(parts) = &self.parts
-            && let Err(gone) = parts.send(part)
-        {
-            tracing::error!(name = gone.0.name, "a part is left for the next start");
-        }
-    }
-}
-
-fn complete(part: Part, files: &Files, left: &Mutex<Vec<String>>) {
-    let name = part.name.clone();
-    if let Err(error) = part.complete() {
-        // Everything in it is stored; it is completed later or at the next start.
-        let folder = files.options.path.display();
-        tracing::warn!(%folder, name, %error, "a file is not completed yet");
-        left.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-    }
-}
-
-impl Drop for Completer {
-    fn drop(&mut self) {
-        drop(self.parts.take());
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("completing files failed; parts are left for the next start");
-        }
     }
 }
 
@@ -388,6 +366,9 @@ impl Write for CountingWriter {
         Ok(())
     }
 }
+
+#[cfg(test)]
+pub(crate) use self::set::Set;
 
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,7 @@ impl Part {
         writer.get_mut().get_mut().closed = flushed.is_err();
         flushed?;
         if files.options.fsync == Fsync::Always {
-            files.disk.sync_folder(&files.options.path)?;
+            files.disk.sync_folder(files.options.folder())?;
         }
         Ok(Self {
             files: files.clone(),
