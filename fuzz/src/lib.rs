@@ -12,6 +12,7 @@ pub mod graph;
 pub mod growth;
 pub mod hostile;
 pub mod ingest;
+pub mod kinds;
 pub mod options;
 pub mod parquet;
 pub mod parquet_reader;
@@ -72,6 +73,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("json_random", json_random),
     ("json_hostile", hostile::json_hostile),
     ("json_growth", growth::json_growth),
+    ("json_kinds", kinds::json_kinds),
     ("framing", framing),
     ("tcp_framing", tcp_framing),
     ("spool_segment", spool_segment),

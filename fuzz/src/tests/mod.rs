@@ -48,6 +48,11 @@ fn json_growth() {
 }
 
 #[test]
+fn json_kinds() {
+    run("json_kinds", 500);
+}
+
+#[test]
 fn json_random() {
     run("json_random", 30);
 }
