@@ -89,7 +89,7 @@ fn in_folders(sink: &str) -> Service {
 
 /// The key of a record, if it has one, as a part of its JSON.
 fn key(id: u64) -> Option<String> {
-    (id % 7 > 0).then(|| format!("k/{}", id % 7))
+    (!id.is_multiple_of(7)).then(|| format!("k/{}", id % 7))
 }
 
 /// Records `{"id":N,"key":"k/M"}`.
