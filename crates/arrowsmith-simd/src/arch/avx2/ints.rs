@@ -194,8 +194,8 @@ impl Convert for super::Avx2 {
 /// fit in 64 bits, signed if `signed`.
 ///
 /// # Safety
-/// The CPU has AVX2; there is room for 64 numbers at `to`; the window and [`BEFORE_BYTES`] before it
-/// can be read.
+/// The CPU has AVX2; there is room for 64 numbers at `to`; the window and [`BEFORE_BYTES`] before
+/// it can be read.
 #[inline(always)]
 pub(super) unsafe fn convert(
     window: *const u8,

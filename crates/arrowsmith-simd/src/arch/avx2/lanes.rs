@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Values of eight records at once for AVX2: two vectors of four 64-bit lanes, computed as those of
-//! `avx512::lanes` are.
+//! Values of eight records at once, for AVX2 and AVX-512: two vectors of four 64-bit lanes.
 //!
-//! A sum of absolute differences counts the digits of a lane, since AVX2 has no population count of
-//! vectors; sets of lanes are vectors of all ones and zeros. An unusual value in any lane is left
-//! to the portable form.
+//! ```text
+//! load eight (or sixteen) bytes of each record, one lane per record
+//! digits = bytes − '0'; the first byte above 9 ends them; a sum of bytes counts those before it
+//! shift the digits to the top of the lane, so that they are preceded by zeros
+//! pairs, fours and eights by multiplying and adding
+//! ```
+//! A float is computed from two such numbers, combined with the fraction's power of ten, and one
+//! division, which rounds once. Sets of lanes are vectors of all ones and zeros. There is no branch
+//! on a single value; an unusual value in any lane is left to the portable form.
 
 use std::arch::x86_64::*;
 
@@ -120,6 +125,24 @@ unsafe fn positions(halves: [__m256i; 2]) -> Positions {
         _mm256_storeu_si256(pos.as_mut_ptr().add(HALF).cast(), halves[1]);
     }
     pos
+}
+
+/// Moves the positions of these lanes: by two stores, since loads after narrower ones would wait.
+///
+/// # Safety
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn advance(pos: &mut Positions, set: u8, by: usize) {
+    // SAFETY: the CPU has AVX2, by contract.
+    unsafe {
+        let by = set1(by as u64);
+        let first = _mm256_and_si256(lanes_of(set, 0), by);
+        let last = _mm256_and_si256(lanes_of(set, 1), by);
+        *pos = positions([
+            _mm256_add_epi64(load_positions(pos, 0), first),
+            _mm256_add_epi64(load_positions(pos, 1), last),
+        ]);
+    }
 }
 
 /// The eight bytes that are `by` after each position of a half.
@@ -281,9 +304,8 @@ pub(super) unsafe fn literal(
             !u64::from(_mm256_movemask_epi8(equal).cast_unsigned())
         };
         if differs & literal.mask == 0 {
-            for lane in pos.iter_mut() {
-                *lane += literal.len;
-            }
+            // SAFETY: the CPU has AVX2, by contract.
+            unsafe { advance(pos, set, literal.len) };
             return set;
         }
     }
@@ -295,7 +317,7 @@ pub(super) unsafe fn literal(
 /// # Safety
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn ints(
+pub(in crate::arch) unsafe fn ints(
     input: Input<'_>,
     pos: &mut Positions,
     set: u8,
@@ -357,7 +379,7 @@ pub(super) unsafe fn ints(
 /// # Safety
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn floats(
+pub(in crate::arch) unsafe fn floats(
     input: Input<'_>,
     pos: &mut Positions,
     set: u8,
@@ -464,7 +486,11 @@ unsafe fn word(text: [u8; 8]) -> __m256i {
 /// # Safety
 /// The CPU has AVX2.
 #[inline(always)]
-pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Option<[u32; LANES]> {
+pub(in crate::arch) unsafe fn dates(
+    input: Input<'_>,
+    pos: &mut Positions,
+    set: u8,
+) -> Option<[u32; LANES]> {
     if !readable(input, pos, 32) {
         return lanes::dates(input, pos, set);
     }
@@ -506,10 +532,9 @@ pub(super) unsafe fn dates(input: Input<'_>, pos: &mut Positions, set: u8) -> Op
         }
         let mut array = [0; LANES];
         _mm256_storeu_si256(array.as_mut_ptr().cast(), days);
-        for (lane, (pos, day)) in pos.iter_mut().zip(&mut array).enumerate() {
-            let there = lanes::has(set, lane);
-            *pos += if there { 12 } else { 0 };
-            *day = if there { *day } else { 0 };
+        advance(pos, set, 12);
+        for (lane, day) in array.iter_mut().enumerate() {
+            *day = if lanes::has(set, lane) { *day } else { 0 };
         }
         Some(array)
     }

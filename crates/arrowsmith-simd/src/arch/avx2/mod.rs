@@ -3,7 +3,7 @@
 
 mod column;
 mod ints;
-mod lanes;
+pub(super) mod lanes;
 mod stream;
 
 use std::arch::x86_64::*;

@@ -187,19 +187,19 @@ impl Isa for Avx512 {
         signed: bool,
     ) -> Option<[u64; LANES]> {
         // SAFETY: `self` proves AVX-512.
-        unsafe { lanes::ints(input, pos, lanes, signed) }
+        unsafe { super::avx2::lanes::ints(input, pos, lanes, signed) }
     }
 
     #[inline(always)]
     fn float_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u64; LANES]> {
         // SAFETY: `self` proves AVX-512.
-        unsafe { lanes::floats(input, pos, lanes) }
+        unsafe { super::avx2::lanes::floats(input, pos, lanes) }
     }
 
     #[inline(always)]
     fn date_lanes(self, input: Input<'_>, pos: &mut Positions, lanes: u8) -> Option<[u32; LANES]> {
         // SAFETY: `self` proves AVX-512.
-        unsafe { lanes::dates(input, pos, lanes) }
+        unsafe { super::avx2::lanes::dates(input, pos, lanes) }
     }
 
     #[inline(always)]
