@@ -57,7 +57,9 @@ class ArrowsmithParquetFormat extends ParquetFileFormat {
       hadoopConf)
     val own = spark(filters)
     val conf = SQLConf.get
-    if (ParquetSupport.isSupported(options, requiredSchema, conf, hadoopConf)) {
+    // Without columns Spark's reader looks at the footer only.
+    val isSupported = ParquetSupport.isSupported(options, requiredSchema, conf, hadoopConf)
+    if (isSupported && requiredSchema.nonEmpty) {
       val scan = ParquetScan.of(requiredSchema, partitionSchema, filters, options, conf, hadoopConf)
       ParquetReader(
         own,
