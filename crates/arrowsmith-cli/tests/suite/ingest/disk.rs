@@ -15,14 +15,16 @@ use arrowsmith_testkit::{tools, unsupported};
 
 use crate::ingest::service::{Service, assert_all, go, parquet_files, parquet_ids, wait_for};
 
+const DISK_BYTES: usize = 8 << 20;
+
 /// A file system of its own.
 struct Small(PathBuf);
 
 impl Small {
-    /// Of 8 MiB, over a folder; `None` where this user may not mount.
+    /// Of [`DISK_BYTES`], over a folder; `None` where this user may not mount.
     fn mount(path: &Path) -> Option<Self> {
         let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(path);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={DISK_BYTES}"), "tmpfs"]).arg(path);
         tools::answers(&mut mount).then(|| Self(path.to_owned()))
     }
 }
@@ -49,11 +51,11 @@ fn run_as_if_full(service: &mut Service, folder: &Path) {
     service.adopt(child);
 }
 
-/// `ids` finds what is stored.
+/// With `room` bytes on the disk at first. `ids` finds what is stored.
 fn full(
     stream: &str,
     rest: &str,
-    disk: &str,
+    (disk, room): (&str, usize),
     small: impl Fn(&Path) -> Option<Small>,
     ids: impl Fn(&Service) -> Vec<i64>,
 ) {
@@ -68,7 +70,7 @@ fn full(
         return tools::absent("a C compiler (cc)", tools::SETUP);
     }
     let filler = path.join("filler");
-    fs::write(&filler, vec![0; 7 << 20]).unwrap();
+    fs::write(&filler, vec![0; DISK_BYTES - room]).unwrap();
     match small {
         Some(_) => service.run(),
         None => run_as_if_full(&mut service, &path),
@@ -99,22 +101,23 @@ fn full(
 
 #[test]
 fn a_full_disk_of_the_files() {
-    full("", "", "out", Small::mount, Service::ids);
+    full("", "", ("out", 1 << 20), Small::mount, Service::ids);
 }
 
 #[test]
 fn a_full_disk_of_the_spool() {
     let spool = "[stream.s.spool]\npath = 'spool'\nwhen = 'always'\n";
-    full("", spool, "spool", Small::mount, Service::ids);
+    full("", spool, ("spool", 1 << 20), Small::mount, Service::ids);
 }
 
 /// The substitute for systems where this user may not mount a file system.
 #[test]
 fn a_disk_that_only_seems_full() {
-    full("", "", "out", |_| None, Service::ids);
+    full("", "", ("out", 1 << 20), |_| None, Service::ids);
 }
 
-/// Parts, and the files in folders that are made of them.
+/// Parts, and the files in folders that are made of them. These are much smaller, so that only a
+/// disk that has no room for a part is certain to be full.
 #[test]
 fn a_full_disk_of_folders() {
     let sink = "[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\nformat = 'parquet'\n\
@@ -123,5 +126,5 @@ fn a_full_disk_of_folders() {
         let files = parquet_files(&service.path("out")).into_values();
         files.flat_map(|bytes| parquet_ids(&bytes)).collect()
     };
-    full("order = 'column'", sink, "out", Small::mount, ids);
+    full("order = 'column'", sink, ("out", 200 << 10), Small::mount, ids);
 }

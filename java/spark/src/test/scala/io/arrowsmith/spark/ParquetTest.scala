@@ -319,11 +319,11 @@ class ParquetTest extends AdaptiveSparkPlanHelper {
   @Test def conditions(): Unit = {
     val blocks = Seq("parquet.block.size" -> "100000", "parquet.page.size" -> "3000")
     val path = file("conditions", rows(20000), blocks: _*)
-    val wheres = Seq("id > 19000", "id between 5000 and 5010", "id in (3, 12000)", "id = 77",
+    val conditions = Seq("id > 19000", "id between 5000 and 5010", "id in (3, 12000)", "id = 77",
       "name is null and id < 100", "name like 'plain%'", "day < date'1980-01-01'", "price = 12.21",
       "moment > timestamp'2020-01-01 00:00:00'", "y > 0", "y = double('NaN')", "at.a > 19500",
       "unique = 'none'", "tiny = 5 and id > 10000", "not ok", "ok is null or int = 5", "big > 0")
-    for (where <- wheres; bytes <- Seq(300000L, 1L << 30)) withConf(split(bytes): _*) {
+    for (where <- conditions; bytes <- Seq(300000L, 1L << 30)) withConf(split(bytes): _*) {
       engine(where)(spark.read.parquet(path).where(where))
     }
     withConf(split(1L << 30): _*) {
