@@ -2,7 +2,7 @@
 """The peers of `arrowsmith bench convert`: DuckDB, polars and pyarrow, from a file to a file.
 
 convert_peer.py --engine E --schema FILE --input FILE --output FILE --codec C --threads N reports
-that it is ready, and converts once for every line `run` on its standard input. Formats are those of
+that it is ready, and converts once per line `run` on its standard input. Formats are those of
 the extensions: .jsonl and .csv in, .parquet and .arrow out. Types that an engine cannot read
 directly are converted from text by its own functions, as its user would have to.
 """

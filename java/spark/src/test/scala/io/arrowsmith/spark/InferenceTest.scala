@@ -3,58 +3,26 @@ package io.arrowsmith.spark
 
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path}
-import java.util.Comparator
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.zip.GZIPOutputStream
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Random, Success, Try}
 
-import io.arrowsmith.JsonBatches
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
-import org.junit.jupiter.api.{AfterAll, AfterEach, BeforeAll, Test, TestInstance}
+import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Assertions.{assertEquals, assertTrue}
 
 import org.apache.spark.SparkThrowable
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerJobStart}
-import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
 import org.apache.spark.sql.types.StructType
 
 /** Every schema is the one that Spark infers without the extension. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class InferenceTest {
-  private var spark: SparkSession = _
-  private var folder: Path = _
-
-  @BeforeAll def start(): Unit = {
-    folder = Files.createTempDirectory("arrowsmith-inference-")
-    spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .appName("arrowsmith")
-      .config("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
-      .config("spark.ui.enabled", "false")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.session.timeZone", "UTC")
-      .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri.toString)
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  @AfterAll def stop(): Unit = {
-    spark.stop()
-    Files.walk(folder).sorted(Comparator.reverseOrder[Path]).forEach(path => Files.delete(path))
-  }
-
-  @AfterEach def nothingStays(): Unit = {
-    assertEquals(0, JsonBatches.liveReaders, "readers")
-    assertEquals(0, JsonBatches.liveBytes, "bytes")
-  }
-
+class InferenceTest extends SessionTest {
   private def write(name: String, text: String): String =
     write(name, text.getBytes(StandardCharsets.UTF_8))
 
@@ -63,16 +31,6 @@ class InferenceTest {
     Files.createDirectories(path.getParent)
     Files.write(path, bytes)
     path.toString
-  }
-
-  private def withConf[T](settings: (String, String)*)(work: => T): T = {
-    val before = settings.map { case (name, _) => name -> spark.conf.getOption(name) }
-    settings.foreach { case (name, value) => spark.conf.set(name, value) }
-    try work
-    finally before.foreach {
-      case (name, Some(value)) => spark.conf.set(name, value)
-      case (name, None) => spark.conf.unset(name)
-    }
   }
 
   private def off[T](work: => T): T = withConf("spark.arrowsmith.json.enabled" -> "false")(work)

@@ -3,7 +3,6 @@ package io.arrowsmith.spark
 
 import java.nio.charset.StandardCharsets
 import java.nio.file.{Files, Path}
-import java.util.Comparator
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
@@ -11,55 +10,23 @@ import scala.collection.concurrent.TrieMap
 
 import scala.util.{Random, Try}
 
-import io.arrowsmith.JsonBatches
-import org.junit.jupiter.api.{AfterAll, AfterEach, BeforeAll, Test, TestInstance}
+import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
 import org.junit.jupiter.api.Assumptions.assumeTrue
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerStageCompleted}
-import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.{DataFrame, SparkSessionExtensions}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.types._
 
 /** Every query gives the rows that it gives without the extension, and no native memory stays. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class JsonTest extends AdaptiveSparkPlanHelper {
-  private var spark: SparkSession = _
-  private var folder: Path = _
-
+class JsonTest extends SessionTest with AdaptiveSparkPlanHelper {
   private val schema = StructType.fromDDL(
     "id LONG, small INT, tiny BYTE, ok BOOLEAN, x DOUBLE, y FLOAT, name STRING, " +
       "price DECIMAL(12, 2), big DECIMAL(30, 4), tags ARRAY<STRING>, " +
       "at STRUCT<lat: DOUBLE, lon: DOUBLE, who: STRUCT<n: INT>>, " +
       "counts MAP<STRING, LONG>, points ARRAY<STRUCT<p: INT, q: ARRAY<INT>>>")
-
-  @BeforeAll def start(): Unit = {
-    folder = Files.createTempDirectory("arrowsmith-spark-")
-    spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .appName("arrowsmith")
-      .config("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
-      .config("spark.ui.enabled", "false")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.shuffle.partitions", "2")
-      .config("spark.sql.session.timeZone", "UTC")
-      .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri.toString)
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  @AfterAll def stop(): Unit = {
-    spark.stop()
-    Files.walk(folder).sorted(Comparator.reverseOrder[Path]).forEach(path => Files.delete(path))
-  }
-
-  @AfterEach def nothingStays(): Unit = {
-    assertEquals(0, JsonBatches.liveReaders, "readers")
-    assertEquals(0, JsonBatches.liveBytes, "bytes")
-  }
 
   private def write(name: String, text: String): String =
     writeBytes(name, text.getBytes(StandardCharsets.UTF_8))
@@ -162,16 +129,6 @@ class JsonTest extends AdaptiveSparkPlanHelper {
 
   private def rows(frame: => DataFrame): Try[Seq[String]] =
     Try(frame.collect().toSeq.map(_.toString))
-
-  private def withConf[T](settings: (String, String)*)(work: => T): T = {
-    val before = settings.map { case (name, _) => name -> spark.conf.getOption(name) }
-    settings.foreach { case (name, value) => spark.conf.set(name, value) }
-    try work
-    finally before.foreach {
-      case (name, Some(value)) => spark.conf.set(name, value)
-      case (name, None) => spark.conf.unset(name)
-    }
-  }
 
   private def off[T](work: => T): T = withConf("spark.arrowsmith.json.enabled" -> "false")(work)
 

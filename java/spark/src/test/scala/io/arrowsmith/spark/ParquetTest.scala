@@ -2,7 +2,6 @@
 package io.arrowsmith.spark
 
 import java.nio.file.{Files, Path, StandardCopyOption}
-import java.util.Comparator
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
@@ -18,50 +17,19 @@ import org.apache.parquet.example.data.simple.{NanoTime, SimpleGroupFactory}
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.MessageTypeParser
-import org.junit.jupiter.api.{AfterAll, AfterEach, BeforeAll, Test, TestInstance}
+import org.junit.jupiter.api.Test
 import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
 import org.junit.jupiter.api.Assumptions.assumeTrue
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerStageCompleted}
-import org.apache.spark.sql.{DataFrame, DataFrameReader, Row, SparkSession}
+import org.apache.spark.sql.{DataFrame, DataFrameReader, Row}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types._
 
 /** Every query gives the rows that it gives without the extension, and no native memory stays. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class ParquetTest extends AdaptiveSparkPlanHelper {
-  private var spark: SparkSession = _
-  private var folder: Path = _
-
-  @BeforeAll def start(): Unit = {
-    folder = Files.createTempDirectory("arrowsmith-spark-")
-    spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .appName("arrowsmith")
-      .config("spark.sql.extensions", classOf[ArrowsmithExtensions].getName)
-      .config("spark.ui.enabled", "false")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.shuffle.partitions", "2")
-      .config("spark.sql.session.timeZone", "UTC")
-      .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri.toString)
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-  }
-
-  @AfterAll def stop(): Unit = {
-    spark.stop()
-    Files.walk(folder).sorted(Comparator.reverseOrder[Path]).forEach(path => Files.delete(path))
-  }
-
-  @AfterEach def nothingStays(): Unit = {
-    assertEquals(0, JsonBatches.liveReaders, "readers")
-    assertEquals(0, JsonBatches.liveBytes, "bytes")
-  }
-
+class ParquetTest extends SessionTest with AdaptiveSparkPlanHelper {
   private def at(name: String): String = folder.resolve(name).toString
 
   /** Rows with values of every type, some of them null; of types that nest, too. */
@@ -113,16 +81,6 @@ class ParquetTest extends AdaptiveSparkPlanHelper {
     case map: scala.collection.Map[_, _] => map.map { case (k, v) => shown(k) -> shown(v) }.toString
     case all: scala.collection.Seq[_] => all.map(shown).mkString("(", ",", ")")
     case other => String.valueOf(other)
-  }
-
-  private def withConf[T](settings: (String, String)*)(work: => T): T = {
-    val before = settings.map { case (name, _) => name -> spark.conf.getOption(name) }
-    settings.foreach { case (name, value) => spark.conf.set(name, value) }
-    try work
-    finally before.foreach {
-      case (name, Some(value)) => spark.conf.set(name, value)
-      case (name, None) => spark.conf.unset(name)
-    }
   }
 
   private def off[T](work: => T): T = withConf("spark.arrowsmith.parquet.enabled" -> "false")(work)
