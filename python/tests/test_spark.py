@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import arrowsmith
+import arrowsmith.spark
 from arrowsmith.spark import configure
 
 EXTENSION = "io.arrowsmith.spark.ArrowsmithExtensions"
@@ -26,6 +27,21 @@ def settings(builder: Any, *jars: Any) -> dict[str, str]:
     return dict(builder._options)
 
 
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Move the package to a checkout in which nothing has been built."""
+    (tmp_path / "python/python/arrowsmith").mkdir(parents=True)
+    monkeypatch.setattr(arrowsmith.spark, "_HERE", tmp_path / "python/python/arrowsmith")
+    return tmp_path
+
+
+def made(*jars: Path) -> str:
+    for jar in jars:
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        jar.touch()
+    return ",".join(map(str, jars))
+
+
 def test_the_package_is_fetched_unless_there_are_jars(tmp_path: Path) -> None:
     package = f"io.arrowsmith:arrowsmith-spark_2.13:{arrowsmith.__version__}"
     assert settings(Builder()) == {
@@ -33,13 +49,25 @@ def test_the_package_is_fetched_unless_there_are_jars(tmp_path: Path) -> None:
         "spark.sql.extensions": EXTENSION,
     }
     jars = [tmp_path / "a.jar", tmp_path / "b.jar"]
-    for jar in jars:
-        jar.touch()
+    paths = made(*jars)
     assert settings(Builder(), jars) == {
-        "spark.jars": f"{jars[0]},{jars[1]}",
+        "spark.jars": paths,
         "spark.sql.extensions": EXTENSION,
     }
     assert settings(Builder(), str(jars[0]))["spark.jars"] == str(jars[0])
+
+
+def test_jars_are_found_in_a_checkout(root: Path) -> None:
+    version = arrowsmith.__version__
+    library = root / f"java/arrowsmith/target/arrowsmith-{version}.jar"
+    reader = root / f"java/spark/target/arrowsmith-spark_2.13-{version}.jar"
+    made(library)
+    assert "spark.jars" not in settings(Builder()), "one of the two alone is of no use"
+    assert settings(Builder())["spark.jars.packages"].endswith(version)
+    built = made(library, reader)
+    assert settings(Builder()) == {"spark.jars": built, "spark.sql.extensions": EXTENSION}
+    given = root / "own.jar"
+    assert made(given) == settings(Builder(), given)["spark.jars"]
 
 
 def test_what_is_set_stays_and_twice_is_once() -> None:

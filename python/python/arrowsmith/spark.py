@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets up a Spark session that reads JSON with Arrowsmith, inside of its executors.
+"""Sets up a Spark session that reads JSON and Parquet with Arrowsmith, inside of its executors.
 
-Nothing else changes: ``spark.read.json`` and tables of JSON are read natively, with the same rows.
+Nothing else changes: ``spark.read.json``, ``spark.read.parquet`` and tables of these are read
+natively, with the same rows. ``pip install arrowsmith[spark]`` installs Spark, too.
 """
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arrowsmith import __version__
@@ -18,6 +20,7 @@ __all__ = ["configure"]
 _EXTENSION = "io.arrowsmith.spark.ArrowsmithExtensions"
 _Path = str | os.PathLike[str]
 _PACKAGE = "io.arrowsmith:arrowsmith-spark_2.13"
+_HERE = Path(__file__).parent
 
 
 def configure(
@@ -25,15 +28,16 @@ def configure(
 ) -> "SparkSession.Builder":
     """Add Arrowsmith to the session that ``builder`` makes.
 
-    ``jars`` are the two jars that ``tools/spark build`` makes, or one of them; without them Spark
-    fetches the package ``io.arrowsmith:arrowsmith-spark_2.13`` of this version from its
+    ``jars`` are the two jars that ``tools/spark build`` makes, or one of them. Without them, those
+    are taken that were built in the checkout which this package is a part of; an installed package
+    is in none, and Spark fetches ``io.arrowsmith:arrowsmith-spark_2.13`` of this version from its
     repositories. What ``spark.jars``, ``spark.jars.packages`` and ``spark.sql.extensions`` have on
     ``builder`` already stays. Settings of a session that runs already are not changed by it:
     configure the first one.
     """
     if isinstance(jars, (str, os.PathLike)):
         jars = [jars]
-    paths = [os.path.abspath(jar) for jar in jars]
+    paths = [os.path.abspath(jar) for jar in jars or _built()]
     for path in paths:
         if not os.path.isfile(path):
             raise FileNotFoundError(path)
@@ -42,6 +46,16 @@ def configure(
     else:
         _add(builder, "spark.jars.packages", [f"{_PACKAGE}:{__version__}"])
     return _add(builder, "spark.sql.extensions", [_EXTENSION])
+
+
+def _built() -> list[Path]:
+    """Find the jars that were built in the checkout of this package, if it is in one."""
+    java = _HERE / "../../../java"
+    built = [
+        java / f"arrowsmith/target/arrowsmith-{__version__}.jar",
+        java / f"spark/target/arrowsmith-spark_2.13-{__version__}.jar",
+    ]
+    return built if all(jar.is_file() for jar in built) else []
 
 
 def _add(
