@@ -185,6 +185,35 @@ uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pag
  * `fields` has those of the fields of its objects, in order of appearance. */
 uint8_t *arrowsmith_json_kinds(const uint8_t *lines, uint64_t lines_bytes, uint64_t *bytes, ArrowsmithError **error);
 
+/* The number of bytes before the first that is no UTF-8: `text_bytes` if all of them are. */
+uint64_t arrowsmith_utf8_prefix(const uint8_t *text, uint64_t text_bytes);
+
+/* Columns as rows in the binary form of Apache Spark's UnsafeRow, byte for byte as Spark's own
+ * projection writes them. `columns` are those of the rows, each followed by those of its parts, and
+ * `first` is the index of the first row, after the offsets of the arrays. Writes up to `count` rows
+ * to `out`, whose `bytes` bytes are initialised, and the position after each to `ends`; returns
+ * their number: 0 if there is no room for one, -1 on failure. */
+#define ARROWSMITH_COLUMN_BOOLEAN 0
+#define ARROWSMITH_COLUMN_1 1 /* values of 1, 2, 4, 8 bytes */
+#define ARROWSMITH_COLUMN_2 2
+#define ARROWSMITH_COLUMN_4 3
+#define ARROWSMITH_COLUMN_8 4
+#define ARROWSMITH_COLUMN_SHORT_DECIMAL 5 /* 128 bits, of at most 18 digits */
+#define ARROWSMITH_COLUMN_DECIMAL 6       /* 128 bits */
+#define ARROWSMITH_COLUMN_BYTES 7         /* text or bytes; offsets of 32 bits, as those of lists and maps */
+#define ARROWSMITH_COLUMN_LIST 8          /* one column follows */
+#define ARROWSMITH_COLUMN_MAP 9           /* two follow: keys, values */
+#define ARROWSMITH_COLUMN_STRUCT 10       /* `members` follow */
+
+typedef struct {
+    int64_t kind;
+    int64_t members;
+    const struct ArrowArray *array; /* NULL: only nulls, and no parts follow */
+} ArrowsmithRowColumn;
+
+int64_t arrowsmith_spark_rows(const ArrowsmithRowColumn *columns, uint64_t column_count, uint64_t first, uint64_t count,
+                              uint8_t *out, uint64_t bytes, int32_t *ends, ArrowsmithError **error);
+
 /* The schema of the batches. 0 is success, -1 failure. */
 int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSchema *out, ArrowsmithError **error);
 

@@ -11,7 +11,9 @@ use crate::error::arrowsmith_error_free;
 use crate::kinds::arrowsmith_json_kinds;
 use crate::memory::{arrowsmith_memory_free, arrowsmith_memory_new};
 use crate::reader;
+use crate::rows::arrowsmith_spark_rows;
 use crate::stream;
+use crate::utf8::arrowsmith_utf8_prefix;
 
 /// `JNIEnv *`, `jclass`: given by the JVM, not used.
 type Unused = *mut c_void;
@@ -73,6 +75,16 @@ natives! {
     /// [`arrowsmith_json_kinds`].
     Java_io_arrowsmith_internal_Jni_jsonKinds(lines, lines_bytes, bytes, error) -> i64 {
         address(arrowsmith_json_kinds(at(lines), count(lines_bytes), at(bytes), at(error)))
+    }
+    /// [`arrowsmith_utf8_prefix`].
+    Java_io_arrowsmith_internal_Jni_utf8Prefix(text, text_bytes) -> i64 {
+        long(arrowsmith_utf8_prefix(at(text), count(text_bytes)))
+    }
+    /// [`arrowsmith_spark_rows`].
+    Java_io_arrowsmith_internal_Jni_sparkRows(columns, column_count, first, rows, out, bytes, ends, error) -> i64 {
+        arrowsmith_spark_rows(
+            at(columns), count(column_count), count(first), count(rows), at(out), count(bytes), at(ends), at(error),
+        )
     }
     /// [`reader::arrowsmith_reader_schema`].
     Java_io_arrowsmith_internal_Jni_schema(reader, out, error) -> i64 {

@@ -22,7 +22,9 @@ mod kinds;
 mod memory;
 mod options;
 mod reader;
+mod rows;
 mod stream;
+mod utf8;
 
 pub use bytes::{
     SOURCE_BUFFER, SOURCE_BYTES, SOURCE_PATH, SOURCE_PATTERN, SOURCE_STREAM, Source,
@@ -43,7 +45,12 @@ pub use reader::{
     arrowsmith_reader_schema, arrowsmith_reader_stream, arrowsmith_release_memory,
     arrowsmith_version,
 };
+pub use rows::{
+    COLUMN_1, COLUMN_2, COLUMN_4, COLUMN_8, COLUMN_BOOLEAN, COLUMN_BYTES, COLUMN_DECIMAL,
+    COLUMN_LIST, COLUMN_MAP, COLUMN_SHORT_DECIMAL, COLUMN_STRUCT, RowColumn, arrowsmith_spark_rows,
+};
 pub use stream::{
     Stream, arrowsmith_stream_end, arrowsmith_stream_free, arrowsmith_stream_new,
     arrowsmith_stream_write,
 };
+pub use utf8::arrowsmith_utf8_prefix;

@@ -267,6 +267,59 @@ static void kinds(void) {
     arrowsmith_buffer_free(text);
 }
 
+/* {7, "x", null}, {null, "longer than a word", [false, null]}; the bytes are those of Spark's UnsafeRow. */
+static void rows(void) {
+    ArrowsmithError *error = NULL;
+    const char *options = "{\"schema\":\"a: int32, s: utf8, l: list<bool>\",\"threads\":1}";
+    ArrowsmithReader *reader =
+        json("{\"a\":7,\"s\":\"x\"}\n{\"s\":\"longer than a word\",\"l\":[false,null]}\n", options, &error);
+    CHECK(reader);
+    struct ArrowArray batch;
+    CHECK(arrowsmith_reader_next(reader, &batch, &error) == 1 && batch.length == 2);
+    const struct ArrowArray *list = batch.children[2];
+    ArrowsmithRowColumn columns[] = {
+        {ARROWSMITH_COLUMN_4, 0, batch.children[0]}, {ARROWSMITH_COLUMN_BYTES, 0, batch.children[1]},
+        {ARROWSMITH_COLUMN_LIST, 0, list},           {ARROWSMITH_COLUMN_BOOLEAN, 0, list->children[0]},
+        {ARROWSMITH_COLUMN_DECIMAL, 0, NULL}};
+    static const uint64_t expected[] = {
+        /* The nulls, the fields, the text, the place of the decimal. */
+        12, 7, (uint64_t)40 << 32 | 1, 0, (uint64_t)48 << 32, 'x', 0, 0,
+        /* The nulls and the fields; the text is checked below. */
+        9, 0, (uint64_t)40 << 32 | 18, (uint64_t)64 << 32 | 24, (uint64_t)88 << 32,
+        /* The array: its length, its nulls, its elements; and the place of the decimal. */
+        2, 2, 0, 0, 0};
+    uint64_t out[40];
+    int32_t ends[3];
+    memset(out, 0xff, sizeof out);
+    CHECK(arrowsmith_spark_rows(columns, 5, 0, 2, (uint8_t *)out, sizeof out, ends, &error) == 2);
+    CHECK(ends[0] == 64 && ends[1] == 168);
+    CHECK(memcmp(out, expected, 104) == 0);
+    /* The text of the second row. */
+    CHECK(memcmp((uint8_t *)out + 104, "longer than a word\0\0\0\0\0\0", 24) == 0);
+    CHECK(memcmp((uint8_t *)out + 128, expected + 13, 40) == 0);
+    /* One row fits, one does not, none does. */
+    CHECK(arrowsmith_spark_rows(columns, 5, 0, 2, (uint8_t *)out, 167, ends, &error) == 1);
+    CHECK(arrowsmith_spark_rows(columns, 5, 1, 1, (uint8_t *)out, 103, ends, &error) == 0);
+    CHECK(arrowsmith_spark_rows(columns, 5, 1, 1, (uint8_t *)out, 104, ends, &error) == 1 && ends[0] == 104);
+    /* There are two rows, and eleven kinds. */
+    CHECK(arrowsmith_spark_rows(columns, 5, 1, 2, (uint8_t *)out, sizeof out, ends, &error) == -1);
+    arrowsmith_error_free(error);
+    columns[4].kind = 11;
+    columns[4].array = list;
+    CHECK(arrowsmith_spark_rows(columns, 5, 0, 1, (uint8_t *)out, sizeof out, ends, &error) == -1);
+    CHECK(error->error_class == ARROWSMITH_ERROR_CONFIG);
+    arrowsmith_error_free(error);
+    batch.release(&batch);
+    arrowsmith_reader_close(reader);
+}
+
+static void utf8(void) {
+    CHECK(arrowsmith_utf8_prefix((const uint8_t *)"a\xc3\xa9", 3) == 3);
+    CHECK(arrowsmith_utf8_prefix((const uint8_t *)"a\xc3\xa9", 2) == 1);
+    CHECK(arrowsmith_utf8_prefix((const uint8_t *)"a\xff\xc3\xa9", 4) == 1);
+    CHECK(arrowsmith_utf8_prefix(NULL, 0) == 0);
+}
+
 int main(void) {
     CHECK(strlen(arrowsmith_version()) >= 5);
     batches();
@@ -277,7 +330,9 @@ int main(void) {
     streams();
     memory();
     kinds();
+    rows();
+    utf8();
     /* Every borrowed text was released. */
-    CHECK(released == 8);
+    CHECK(released == 9);
     return 0;
 }

@@ -18,6 +18,10 @@ final class Jni {
 
   static native long jsonKinds(long lines, long linesBytes, long bytes, long error);
 
+  static native long utf8Prefix(long text, long textBytes);
+
+  static native long sparkRows(long columns, long columnCount, long first, long rows, long out, long bytes, long ends, long error);
+
   static native long schema(long reader, long out, long error);
 
   static native long next(long reader, long out, long error);

@@ -38,6 +38,16 @@ final class Natives {
     return Jni.jsonKinds(lines, linesBytes, bytes, error);
   }
 
+  /** The bytes before the first that is no UTF-8. */
+  static long utf8Prefix(final long text, final long textBytes) {
+    return Jni.utf8Prefix(text, textBytes);
+  }
+
+  /** Writes rows of columns; 0 if there is no room for one, -1 is failure. */
+  static long sparkRows(final long columns, final long columnCount, final long first, final long rows, final long out, final long bytes, final long ends, final long error) {
+    return Jni.sparkRows(columns, columnCount, first, rows, out, bytes, ends, error);
+  }
+
   /** A reader's schema; -1 is failure. */
   static long schema(final long reader, final long out, final long error) {
     return Jni.schema(reader, out, error);

@@ -25,6 +25,8 @@ final class Natives {
   private static final MethodHandle INFER_SCHEMA = number("arrowsmith_infer_schema", 6);
   private static final MethodHandle PARQUET_METADATA = number("arrowsmith_parquet_metadata", 4);
   private static final MethodHandle JSON_KINDS = number("arrowsmith_json_kinds", 4);
+  private static final MethodHandle UTF8_PREFIX = number("arrowsmith_utf8_prefix", 2);
+  private static final MethodHandle SPARK_ROWS = number("arrowsmith_spark_rows", 8);
   private static final MethodHandle SCHEMA = number("arrowsmith_reader_schema", 3);
   private static final MethodHandle NEXT = number("arrowsmith_reader_next", 3);
   private static final MethodHandle REJECT = number("arrowsmith_reader_reject", 1);
@@ -114,6 +116,24 @@ final class Natives {
   static long jsonKinds(final long lines, final long linesBytes, final long bytes, final long error) {
     try {
       return (long) JSON_KINDS.invokeExact(lines, linesBytes, bytes, error);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** The bytes before the first that is no UTF-8. */
+  static long utf8Prefix(final long text, final long textBytes) {
+    try {
+      return (long) UTF8_PREFIX.invokeExact(text, textBytes);
+    } catch (Throwable e) {
+      throw impossible(e);
+    }
+  }
+
+  /** Writes rows of columns; 0 if there is no room for one, -1 is failure. */
+  static long sparkRows(final long columns, final long columnCount, final long first, final long rows, final long out, final long bytes, final long ends, final long error) {
+    try {
+      return (long) SPARK_ROWS.invokeExact(columns, columnCount, first, rows, out, bytes, ends, error);
     } catch (Throwable e) {
       throw impossible(e);
     }
