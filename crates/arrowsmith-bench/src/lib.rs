@@ -2,8 +2,8 @@
 //! `arrowsmith bench`: compares Arrowsmith with the libraries that a user would choose instead.
 //!
 //! A module for each subject (`json`, `parquet`, `convert`, `write`, `ingest`, `objects`, `jvm`,
-//! `flight`, `gpu`, `python`, `rtl`), one report, row and page for all (`result`, `page`), and one
-//! runner (`suite`) for those whose engines and inputs are data of `bench/definitions`. All
+//! `flight`, `gpu`, `python`, `spark`, `rtl`), one report, row and page for all (`result`, `page`),
+//! and one runner (`suite`) for those whose engines and inputs are data of `bench/definitions`. All
 //! participants do the same work on the same bytes in one run, taking turns; the published figures
 //! are ratios with their spread, because absolute figures drift on a shared machine. Our own
 //! engines are measured in the same way as the others. Every result is checked against a reference;
@@ -59,6 +59,7 @@ mod report;
 mod result;
 pub mod rtl;
 mod shapes;
+pub mod spark;
 mod stats;
 mod suite;
 pub mod write;

@@ -55,17 +55,22 @@ impl Peer {
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
-}
 
-impl Runner for Peer {
-    fn turn(&mut self) -> Result<Turn, String> {
+    /// Sends a line; for peers with several tasks, which the line names.
+    pub(crate) fn ask(&mut self, line: &str) -> Result<Turn, String> {
         let Answer { seconds, rows, check, peak_rss_mb, cpu_seconds } =
-            self.process.request("run")?;
+            self.process.request(line)?;
         if !(seconds.is_finite() && seconds > 0.0) {
             return Err(format!("measured {seconds} seconds"));
         }
         let check = check.map(|columns| Check { rows, columns });
         Ok(Turn { seconds, rows, check, peak_rss_mb, cpu_seconds, file_bytes: None })
+    }
+}
+
+impl Runner for Peer {
+    fn turn(&mut self) -> Result<Turn, String> {
+        self.ask("run")
     }
 }
 

@@ -118,6 +118,7 @@ pub enum BenchSuite {
     Gpu(super::gpu::GpuBenchArgs),
     Flight(super::flight::FlightBenchArgs),
     Python(super::python::PythonBenchArgs),
+    Spark(super::spark::SparkBenchArgs),
 }
 
 /// JSON over TCP to Arrow files: the ingest service, run as a process on this machine

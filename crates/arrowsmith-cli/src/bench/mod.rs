@@ -11,6 +11,7 @@ pub mod gpu;
 pub mod jvm;
 pub mod objects;
 pub mod python;
+pub mod spark;
 pub mod write;
 
 use std::io::Write;
@@ -48,6 +49,7 @@ pub fn run(args: &BenchArgs) -> Outcome {
         BenchSuite::Gpu(args) => gpu::run(args),
         BenchSuite::Flight(args) => flight::run(args),
         BenchSuite::Python(args) => python::run(args),
+        BenchSuite::Spark(args) => spark::run(args),
     }
 }
 
