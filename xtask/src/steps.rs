@@ -383,16 +383,27 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
         let native = scope.built("libarrowsmith_ffi.so");
         let cli = scope.built("arrowsmith");
         let jdks = shell::output("tools/java home 17; tools/java home 25; mvn --version");
-        // Spark's after the library's, which it builds, too.
-        let all: &[&[&str]] =
-            &[&["tools/java", "test"], &["tools/spark", "test"], &["tools/spark", "suites"]];
-        let commands = all.iter().take(if scope.full { all.len() } else { 1 }).map(|words| {
+        // Spark's after the library's, which it builds, too; and what needs its jars.
+        let spark: &[&[&str]] = &[
+            &["tools/spark", "test"],
+            &["tools/spark", "cluster"],
+            &["tools/spark", "suites"],
+            &["python/setup.sh", "engines", &scope.built("lib_lib.so")],
+            &["python/check.sh", "engines"],
+        ];
+        let spark = spark.iter().filter(|_| scope.full);
+        let commands = [&["tools/java", "test"][..]].into_iter().chain(spark.copied());
+        let commands = commands.map(|words| {
             Command::new(words).env("ARROWSMITH_NATIVE", &native).env("ARROWSMITH_CLI", &cli)
         });
+        let mut of = vec!["java", "tools/java", "tools/spark", &native, &cli];
+        if scope.full {
+            of.push("python");
+        }
         checks.push(Check {
-            name: if scope.full { "Java, Spark" } else { "Java" }.to_owned(),
+            name: if scope.full { "Java, Spark, Dask, Daft, Ray" } else { "Java" }.to_owned(),
             commands: commands.collect(),
-            inputs: Some(inputs(&["java", "tools/java", "tools/spark", &native, &cli], &[&jdks])),
+            inputs: Some(inputs(&of, &[&jdks])),
             counts: false,
         });
     }
@@ -410,17 +421,6 @@ pub fn others(scope: &Scope<'_>) -> Vec<Check> {
             ],
             counts: false,
         });
-        if scope.full {
-            checks.push(Check {
-                name: "Python: Dask, Daft, Ray".to_owned(),
-                inputs: Some(inputs(&["python", &library], &[])),
-                commands: vec![
-                    Command::new(&["python/setup.sh", "engines", &library]),
-                    Command::new(&["python/check.sh", "engines"]),
-                ],
-                counts: false,
-            });
-        }
     }
     if scope.has(&["gpu"]) {
         let suite = scope.suite("engine-gpu").display().to_string();
