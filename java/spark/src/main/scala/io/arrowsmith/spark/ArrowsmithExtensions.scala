@@ -20,14 +20,26 @@ class ArrowsmithExtensions private[spark] (version: String)
   def this() = this(SPARK_VERSION)
 
   override def apply(extensions: SparkSessionExtensions): Unit =
-    if (version.startsWith("4.")) {
+    if (Versions.isSupported(version)) {
       extensions.injectHintResolutionRule(session => InferJson(session))
       extensions.injectOptimizerRule(session => SwapJson(session))
       extensions.injectOptimizerRule(session => SwapParquet(session))
+      extensions.injectColumnar(_ => WriteRows)
     } else {
       LoggerFactory
         .getLogger(classOf[ArrowsmithExtensions])
         .warn("Arrowsmith reads files in Spark 4; this is {}: its own readers stay", version)
+    }
+}
+
+/** The versions of Spark whose interfaces the readers use. */
+private object Versions {
+  def isSupported(version: String): Boolean = version.startsWith("4.")
+
+  /** Says so, where a format is named that Spark of this version cannot read with. */
+  def check(format: String, version: String = SPARK_VERSION): Unit =
+    if (!isSupported(version)) {
+      throw new UnsupportedOperationException(s"$format is for Spark 4; this is $version")
     }
 }
 

@@ -4,6 +4,7 @@ package io.arrowsmith.spark
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
@@ -46,6 +47,14 @@ class ArrowsmithJsonFormat private[spark] (private val support: Support)
   override def supportBatch(session: SparkSession, schema: StructType): Boolean =
     schema.forall(field => support.dataType(field.dataType))
 
+  override def inferSchema(
+      session: SparkSession,
+      options: Map[String, String],
+      files: Seq[FileStatus]): Option[StructType] = {
+    Versions.check(shortName)
+    super.inferSchema(session, options, files)
+  }
+
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -54,6 +63,7 @@ class ArrowsmithJsonFormat private[spark] (private val support: Support)
       filters: Seq[Filter],
       options: Map[String, String],
       hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    Versions.check(shortName)
     val spark = super.buildReaderWithPartitionValues(
       session,
       dataSchema,

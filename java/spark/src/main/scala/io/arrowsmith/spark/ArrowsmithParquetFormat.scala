@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileStatus
 
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
@@ -39,6 +40,14 @@ class ArrowsmithParquetFormat extends ParquetFileFormat {
       partitionSchema: StructType,
       conf: SQLConf): Option[Seq[String]] = None
 
+  override def inferSchema(
+      session: SparkSession,
+      options: Map[String, String],
+      files: Seq[FileStatus]): Option[StructType] = {
+    Versions.check(shortName())
+    super.inferSchema(session, options, files)
+  }
+
   override def buildReaderWithPartitionValues(
       session: SparkSession,
       dataSchema: StructType,
@@ -47,6 +56,7 @@ class ArrowsmithParquetFormat extends ParquetFileFormat {
       filters: Seq[Filter],
       options: Map[String, String],
       hadoopConf: Configuration): PartitionedFile => Iterator[InternalRow] = {
+    Versions.check(shortName())
     def spark(filters: Seq[Filter]) = super.buildReaderWithPartitionValues(
       session,
       dataSchema,

@@ -3,6 +3,10 @@ package io.arrowsmith.spark
 
 import java.math.BigInteger
 
+import scala.collection.mutable
+
+import io.arrowsmith.SparkRows
+
 import org.apache.spark.sql.execution.vectorized.ConstantColumnVector
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarMap}
@@ -59,6 +63,15 @@ private final class ArrowsmithVector(of: DataType, array: Long, layout: Layout)
     if (of.isInstanceOf[StructType]) {
       ArrowsmithVector.show(children, start, count)
     }
+  }
+
+  /** The first row that is shown, counted from the array's offset. */
+  def first: Long = start - Platform.getLong(null, array + Offset)
+
+  /** Adds what `SparkRows` has to know of it and its parts; false if one of these is not native. */
+  def describe(to: mutable.ArrayBuilder[Long]): Boolean = {
+    to += kind(of) += (if (of.isInstanceOf[StructType]) children.length else 0) += array
+    children == null || children.forall(ArrowsmithVector.describe(_, to))
   }
 
   override def close(): Unit = ()
@@ -187,6 +200,30 @@ private object ArrowsmithVector {
       }
       index += 1
     }
+  }
+
+  /** As that of a column, for columns of nulls, too. */
+  def describe(column: ColumnVector, to: mutable.ArrayBuilder[Long]): Boolean = column match {
+    case own: ArrowsmithVector => own.describe(to)
+    case nulls: ConstantColumnVector if nulls.isNullAt(0) =>
+      to += kind(nulls.dataType) += 0 += 0
+      true
+    case _ => false
+  }
+
+  private def kind(of: DataType): Long = of match {
+    case BooleanType => SparkRows.BOOLEAN
+    case ByteType => SparkRows.BYTES_1
+    case ShortType => SparkRows.BYTES_2
+    case IntegerType | FloatType | DateType => SparkRows.BYTES_4
+    case decimal: DecimalType =>
+      if (decimal.precision <= Decimal.MAX_LONG_DIGITS) SparkRows.SHORT_DECIMAL
+      else SparkRows.DECIMAL
+    case _: StringType | BinaryType => SparkRows.TEXT
+    case _: ArrayType => SparkRows.LIST
+    case _: MapType => SparkRows.MAP
+    case _: StructType => SparkRows.STRUCT
+    case _ => SparkRows.BYTES_8
   }
 
   /** Whether an array has the buffers and children of this type. */

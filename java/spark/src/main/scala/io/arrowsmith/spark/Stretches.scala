@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.spark
 
-import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
 import java.nio.channels.FileChannel.MapMode
 import java.nio.file.Path
+
+import io.arrowsmith.Utf8
 
 import org.apache.spark.sql.execution.arrowsmith.Settings
 
@@ -19,7 +21,7 @@ private final case class Stretch(start: Long, end: Long, native: Boolean)
  * The stretches of a split. The engine does not validate the UTF-8 of keys and of values that no
  * column needs, and takes keys of any length. Jackson calls most such records malformed: the lines
  * with these are Spark's, and what is between them if it is little. Everything is looked at once,
- * eight bytes at a time where it is ASCII, and not far ahead of what is read: a query may end.
+ * and not far ahead of what is read: a query may end.
  *
  * @param path the file
  * @param start of the split
@@ -60,7 +62,7 @@ private final class Stretches(path: Path, start: Long, last: Long) extends Itera
       if (end <= at) {
         Stretch(at, last, native = true)
       } else {
-        val text = channel.map(MapMode.READ_ONLY, at, end - at).order(ByteOrder.LITTLE_ENDIAN)
+        val text = channel.map(MapMode.READ_ONLY, at, end - at)
         try split(text, (to - at).toInt)
         finally Settings.unmap(text)
       }
@@ -81,7 +83,7 @@ private final class Stretches(path: Path, start: Long, last: Long) extends Itera
       var more = 0
       while (more >= 0) {
         val next = math.min(leftEnd + 1, end)
-        more = leftLine(text, next, math.min(next + NearBytes, end))
+        more = leftLine(text, next, lineEnd(text, math.min(next + NearBytes, end)))
         if (more >= 0) {
           leftEnd = lineEnd(text, more)
         }
@@ -112,63 +114,15 @@ private object Stretches {
   /** Jackson's limit, of the bytes of a key. */
   private val KeyBytesMax = 50000
 
-  private val NotAscii = 0x8080808080808080L
-
-  /** The first line that begins from `from` on, before `to`, and is to be left to Spark; or -1. */
+  /**
+   * The first line that begins from `from` on and is to be left to Spark, or -1; `to` is the end of
+   * a line.
+   */
   private def leftLine(text: ByteBuffer, from: Int, to: Int): Int = {
-    val broken = brokenByte(text, from, to)
-    val line = if (broken < 0) -1 else lineStart(text, from, broken)
-    val long = lineWithLongKey(text, from, if (broken < 0) to else line)
+    val broken = Utf8.end(text, from, to)
+    val line = if (broken == to) -1 else lineStart(text, from, broken)
+    val long = lineWithLongKey(text, from, if (broken == to) to else line)
     if (long < 0) line else long
-  }
-
-  /** The first byte that is no UTF-8, or -1. */
-  private def brokenByte(text: ByteBuffer, from: Int, to: Int): Int = {
-    var at = from
-    while (at < to) {
-      while (at + 32 <= to && ((text.getLong(at) | text.getLong(at + 8) |
-          text.getLong(at + 16) | text.getLong(at + 24)) & NotAscii) == 0) {
-        at += 32
-      }
-      val end = math.min(at + 32, to)
-      while (at < end) {
-        val length = characterLength(text, at)
-        if (length == 0) {
-          return at
-        }
-        at += length
-      }
-    }
-    -1
-  }
-
-  /** The bytes of the character at a byte; 0 if it is no UTF-8. */
-  private def characterLength(text: ByteBuffer, at: Int): Int = {
-    val lead = text.get(at) & 0xff
-    val length =
-      if (lead < 0x80) 1
-      else if (lead < 0xc2) 0
-      else if (lead < 0xe0) 2
-      else if (lead < 0xf0) 3
-      else if (lead < 0xf5) 4
-      else 0
-    if (length < 2) {
-      length
-    } else if (at + length > text.limit) {
-      0
-    } else {
-      // Forms that are too long, halves of pairs, and what is out of range.
-      val second = text.get(at + 1) & 0xff
-      val least = if (lead == 0xe0) 0xa0 else if (lead == 0xf0) 0x90 else 0x80
-      val most = if (lead == 0xed) 0x9f else if (lead == 0xf4) 0x8f else 0xbf
-      var good = second >= least && second <= most
-      var next = at + 2
-      while (next < at + length) {
-        good &= (text.get(next) & 0xc0) == 0x80
-        next += 1
-      }
-      if (good) length else 0
-    }
   }
 
   /** The first line with a key that is too long, or -1. Only long lines are looked at. */

@@ -11,7 +11,7 @@ import scala.collection.concurrent.TrieMap
 import scala.util.{Random, Try}
 
 import org.junit.jupiter.api.Test
-import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertTrue}
+import org.junit.jupiter.api.Assertions.{assertEquals, assertFalse, assertThrows, assertTrue}
 import org.junit.jupiter.api.Assumptions.assumeTrue
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobEnd, SparkListenerStageCompleted}
@@ -182,6 +182,11 @@ class JsonTest extends SessionTest with AdaptiveSparkPlanHelper {
     Seq("4.0.2", "4.2.0").foreach(new ArrowsmithExtensions(_)(extensions))
     new ArrowsmithExtensions()(extensions)
     assertEquals(6, rules)
+    Versions.check("arrowsmith-json")
+    val refused = assertThrows(
+      classOf[UnsupportedOperationException],
+      () => Versions.check("arrowsmith-json", "3.5.9"))
+    assertEquals("arrowsmith-json is for Spark 4; this is 3.5.9", refused.getMessage)
   }
 
   /** Values of every type that Spark finds in the names of folders, and an absent one. */
@@ -208,8 +213,10 @@ class JsonTest extends SessionTest with AdaptiveSparkPlanHelper {
       val text = records(3000, 2).mkString(end) + last
       val path = write(s"clean/$name${last.length}.json", text)
       for (bytes <- Seq(4096L, 10007L, 65536L, 1L << 30)) withConf(split(bytes): _*) {
-        val found = same(s"$name, $bytes")(spark.read.schema(schema).json(path))
-        assertEquals(3000, found.length)
+        def read = spark.read.schema(schema).json(path)
+        assertEquals(3000, same(s"$name, $bytes")(read).length)
+        // A condition that is not pushed down: generated code reads the columns.
+        same(s"$name, $bytes, a condition")(read.where("xxhash64(id) <> 17"))
       }
     }
 
@@ -221,6 +228,7 @@ class JsonTest extends SessionTest with AdaptiveSparkPlanHelper {
         def read(schema: StructType) = spark.read.schema(schema).option("mode", mode).json(path)
         same(s"$mode, $bytes")(read(schema))
         same(s"$mode, $bytes, corrupt")(read(corrupt))
+        same(s"$mode, $bytes, a condition")(read(corrupt).where("xxhash64(id) <> 17"))
         same(s"$mode, $bytes, some columns")(read(corrupt).select("_corrupt_record", "id", "at"))
         same(s"$mode, $bytes, count")(read(schema).selectExpr("count(*)"))
         same(s"$mode, $bytes, filter")(read(schema).where("id > 100 and price < 5000"))

@@ -180,7 +180,10 @@ class ParquetTest extends SessionTest with AdaptiveSparkPlanHelper {
       if (Try(file(path, rows(2000), small: _*)).isSuccess) {
         read += 1
         for (bytes <- Seq(60000L, 1L << 30)) withConf(split(bytes): _*) {
-          assertEquals(2000, engine(s"$set, $bytes")(spark.read.parquet(at(path))).length)
+          def read = spark.read.parquet(at(path))
+          assertEquals(2000, engine(s"$set, $bytes")(read).length)
+          // A condition on all rows: generated code reads the columns.
+          engine(s"$set, $bytes, a condition")(read.where("xxhash64(id) <> 17"))
         }
       }
     }
