@@ -6,7 +6,7 @@ import org.scalatest.{BeforeAndAfterAll, Suite}
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.execution.datasources.json.JsonV1Suite
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetIOSuite, ParquetV1QuerySuite}
+import org.apache.spark.sql.execution.datasources.parquet._
 
 /** Nothing native may stay after the tests. */
 trait NothingStays extends BeforeAndAfterAll { this: Suite =>
@@ -29,6 +29,21 @@ class ArrowsmithParquetIOSuite extends ParquetIOSuite with NothingStays {
 }
 
 class ArrowsmithParquetV1QuerySuite extends ParquetV1QuerySuite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+/** Conditions that are pushed down, and what they leave out. */
+class ArrowsmithParquetV1FilterSuite extends ParquetV1FilterSuite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+/** Pairs of types in the file and in the query: those that Spark widens are left to it. */
+class ArrowsmithParquetTypeWideningSuite extends ParquetTypeWideningSuite with NothingStays {
+  override protected def sparkConf: SparkConf = Extended(super.sparkConf)
+}
+
+/** Encodings, most of them by Spark's own reader; batches of several pages. */
+class ArrowsmithParquetEncodingSuite extends ParquetEncodingSuite with NothingStays {
   override protected def sparkConf: SparkConf = Extended(super.sparkConf)
 }
 
