@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Limits on operators whose output is larger than their input: joins repeat rows, lists become
-//! rows, and windows buffer everything. DataFusion does not reserve memory for these; here it is
-//! reserved, or batches are split. Nor do joins and lists leave the thread to others, timers
-//! included, however much they make of one batch; here they do, and conditions of joins look at
-//! the time.
+//! rows, GROUPING SETS, CUBE and ROLLUP make groups of every row, and windows buffer everything.
+//! DataFusion does not reserve memory for these, or only after a batch; here it is reserved, or
+//! batches are split. Nor do they leave the thread to others, timers included, however much they
+//! make of one batch; here they do, and conditions of joins and the input of sets look at the time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +21,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -35,6 +36,11 @@ use crate::growth::{leaves, payload};
 /// Approximate maximum size of the output of a batch.
 const REPEATED_BYTES: u64 = 256 << 20;
 
+/// Maximum number of groups that an aggregation makes of a batch, and of bytes of their keys: it
+/// reserves memory for them only afterwards.
+const GROUPS: usize = 256 << 10;
+const GROUPED_BYTES: u64 = 64 << 20;
+
 /// The guarded operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watch {
@@ -46,6 +52,8 @@ enum Watch {
     Built,
     /// Lists that become rows.
     Lists,
+    /// Rows that belong to a group in each of this many sets.
+    Sets(usize),
     /// Rows that a window keeps.
     Kept,
     /// Batches that are too long.
@@ -55,6 +63,9 @@ enum Watch {
 /// Puts the watches where they are needed.
 pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|plan| {
+        if let Some(sets) = sets(&plan) {
+            return grouped(plan, sets).map(Transformed::yes);
+        }
         let (below, above) = match plan.name() {
             "WindowAggExec" => (Watch::Kept, true),
             "UnnestExec" => (Watch::Lists, true),
@@ -72,6 +83,22 @@ pub(crate) fn paced(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPla
         Ok(Transformed::yes(Arc::new(CooperativeExec::new(plan)) as Arc<dyn ExecutionPlan>))
     })
     .map(|plan| plan.data)
+}
+
+/// The number of sets of an aggregation, if it has several.
+fn sets(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+    let aggregation = plan.downcast_ref::<AggregateExec>()?;
+    Some(aggregation.group_expr().groups().len()).filter(|sets| *sets > 1)
+}
+
+/// The aggregation, with small batches for many sets.
+fn grouped(plan: Arc<dyn ExecutionPlan>, sets: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    let watched = |input: &Arc<dyn ExecutionPlan>| {
+        let input = Paced::over(Arc::clone(input), Watch::Sets(sets));
+        Arc::new(CooperativeExec::new(input)) as Arc<dyn ExecutionPlan>
+    };
+    let inputs = plan.children().into_iter().map(watched).collect();
+    plan.replace_children(inputs, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
 }
 
 /// The same plan, whose joins end with the query's time even while they find nothing.
@@ -189,13 +216,16 @@ impl ExecutionPlan for Paced {
         let rows = context.session_config().batch_size().max(1);
         let reservation = MemoryConsumer::new("a window").register(context.memory_pool());
         let (watch, schema) = (self.watch, input.schema());
+        let budget = Budget::of(context.session_config().options());
         let batches = input.flat_map(move |batch| {
             let pieces = batch.and_then(|batch| pieces(&batch, watch, rows, &reservation));
             let pieces = match pieces {
-                Ok(pieces) => pieces.into_iter().map(Ok).collect(),
+                Ok(pieces) => pieces.into_iter().map(Ok).collect::<Vec<_>>(),
                 Err(error) => vec![Err(error)],
             };
-            futures_util::stream::iter(pieces)
+            let budget = budget.clone();
+            let timed = move |piece| budget.check_time().and(piece);
+            futures_util::stream::iter(pieces.into_iter().map(timed))
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
@@ -224,6 +254,7 @@ fn pieces(
             Ok(vec![batch.clone()])
         }
         Watch::Lists => lists(batch),
+        Watch::Sets(sets) => in_sets(batch, sets),
     }
 }
 
@@ -264,8 +295,7 @@ fn lists(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
     if all.saturating_mul(longest) <= REPEATED_BYTES {
         return Ok(vec![batch.clone()]);
     }
-    let (mut pieces, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
-    for row in 0..batch.num_rows() {
+    split(batch, REPEATED_BYTES, |row| {
         let times = batch.columns().iter().map(|column| elements(column, row)).max().unwrap_or(1);
         // A list's own elements come once.
         let plain = batch.columns().iter().filter(|column| !column.data_type().is_nested());
@@ -276,7 +306,43 @@ fn lists(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
                 "the lists of one row become {its} bytes, of {REPEATED_BYTES} at most"
             )));
         }
-        if bytes.saturating_add(its) > REPEATED_BYTES && row > start {
+        Ok(its)
+    })
+}
+
+/// Splits a batch so that its groups in this many sets stay within the limits.
+fn in_sets(batch: &RecordBatch, sets: usize) -> Result<Vec<RecordBatch>> {
+    let mut pieces = Vec::new();
+    for piece in slices(batch, (GROUPS / sets).max(1)) {
+        let all = piece.columns().iter().map(payload).fold(0, u64::saturating_add);
+        if all.saturating_mul(sets as u64) <= GROUPED_BYTES {
+            pieces.push(piece);
+            continue;
+        }
+        pieces.extend(split(&piece, GROUPED_BYTES, |row| {
+            let its = row_bytes(&piece, row).saturating_mul(sets as u64);
+            if its > REPEATED_BYTES {
+                return Err(DataFusionError::ResourcesExhausted(format!(
+                    "the groups of one row in {sets} sets take {its} bytes, of {REPEATED_BYTES} at \
+                     most"
+                )));
+            }
+            Ok(its)
+        })?);
+    }
+    Ok(pieces)
+}
+
+/// Splits a batch so that each piece counts at most `most` bytes, or is one row.
+fn split(
+    batch: &RecordBatch,
+    most: u64,
+    its: impl Fn(usize) -> Result<u64>,
+) -> Result<Vec<RecordBatch>> {
+    let (mut pieces, mut start, mut bytes) = (Vec::new(), 0, 0_u64);
+    for row in 0..batch.num_rows() {
+        let its = its(row)?;
+        if bytes.saturating_add(its) > most && row > start {
             pieces.push(batch.slice(start, row - start));
             (start, bytes) = (row, 0);
         }
@@ -284,4 +350,39 @@ fn lists(batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
     }
     pieces.push(batch.slice(start, batch.num_rows() - start));
     Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int64Array, StringArray};
+    use datafusion::arrow::compute::concat_batches;
+
+    use super::*;
+
+    fn batch(texts: &[String]) -> RecordBatch {
+        let rows = i64::try_from(texts.len()).unwrap();
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+        RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).unwrap()
+    }
+
+    #[test]
+    fn batches_for_many_sets_are_as_small_as_these_are_many() {
+        let short = batch(&vec!["x".to_owned(); 8192]);
+        let long = batch(&(0..100).map(|n| "y".repeat(n * 10_000)).collect::<Vec<_>>());
+        for (batch, sets, rows) in
+            [(&short, 2, 8192), (&short, 64, 4096), (&short, 4096, 64), (&long, 2, 100)]
+        {
+            let pieces = in_sets(batch, sets).unwrap();
+            let most = pieces.iter().map(RecordBatch::num_rows).max();
+            let bytes = |piece: &RecordBatch| piece.columns().iter().map(payload).sum::<u64>();
+            let fits = |piece: &&RecordBatch| bytes(piece) * sets as u64 <= GROUPED_BYTES;
+            assert!(pieces.iter().all(|piece| fits(&piece) || piece.num_rows() == 1), "{sets}");
+            assert!(most <= Some(rows), "{sets}: {most:?}");
+            assert_eq!(&concat_batches(&batch.schema(), &pieces).unwrap(), batch, "{sets}");
+        }
+        assert_eq!(in_sets(&short, 4096).unwrap().len(), 128);
+        let error = in_sets(&long, 300).unwrap_err().to_string();
+        assert!(error.contains("the groups of one row in 300 sets take"), "{error}");
+    }
 }

@@ -596,6 +596,38 @@ async fn what_functions_make_in_reason_is_made() {
     }
 }
 
+/// Each row has a group in each of up to 4,096 sets.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_sets_make_is_bounded() {
+    let keys = |n: usize| (0..n).map(|k| format!("n + {k}")).collect::<Vec<_>>().join(", ");
+    let options = SqlOptions {
+        threads: 2,
+        query_bytes_max: 64 << 20,
+        query_time: Some(Duration::from_secs(1)),
+        ..SqlOptions::default()
+    };
+    let sql = Sql::with(options).await;
+    let error = sql.query(&format!("select count(*) from many group by cube({})", keys(12))).await;
+    let error = error.unwrap_err();
+    // By its time or, on a fast machine, by its memory.
+    assert!(!error.contains("the query failed"), "{error}");
+    sql.lives().await;
+    // Cut up, a batch has the same groups: 5,000 rows in each set.
+    let sql = Sql::new().await;
+    let of = |sets: &str| {
+        let sets = format!("select count(*) c from many group by {sets}");
+        format!("select concat(cast(sum(c) as bigint), ' in ', count(*)) from ({sets})")
+    };
+    for (sets, expected) in [
+        ("cube(n, n % 2, n % 3, n % 5)", "80000 in 40072"),
+        ("rollup(n % 2, n % 3)", "15000 in 9"),
+        ("grouping sets ((t), (n % 7), ())", "15000 in 5008"),
+        ("cube(n % 2, n % 2 + 1, n % 2 + 2, n % 2 + 3, n % 2 + 4, n % 2 + 5)", "320000 in 127"),
+    ] {
+        assert_eq!(sql.text(&of(sets)).await, expected, "{sets}");
+    }
+}
+
 /// DataFusion would execute that side again, which panics.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_nested_loop_join_without_memory_for_one_side_is_refused() {
