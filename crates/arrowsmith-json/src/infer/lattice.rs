@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use arrowsmith_core::Dialect;
 use arrowsmith_plan::plan::{
     EXTENSION_NAME_KEY, JSON_EXTENSION_NAME, ROOT_METADATA_KEY, VALUE_FIELD_NAME,
 };
@@ -302,7 +303,8 @@ impl Node {
             Kind::Number(number) => {
                 (number.is_float() && !number.is_text()).then_some(Watch::Float)
             }
-            Kind::Text(text) => (text.data_type() != DataType::Utf8).then_some(Watch::Time),
+            Kind::Text(text) if text.data_type() != DataType::Utf8 => Some(Watch::Time),
+            Kind::Text(_) => (options.dialect == Dialect::Spark).then_some(Watch::Text),
             Kind::List(item) => item.watch(false, options).map(Box::new).map(Watch::List),
             Kind::Map(value) => Watch::map(false, value.watch(false, options)),
             Kind::Object(object) => object.watch(root && !self.nulls, options),

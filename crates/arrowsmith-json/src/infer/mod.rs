@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use arrowsmith_core::{
-    Chunk, DataError, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
+    Chunk, DataError, Dialect, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
 };
 
 use lattice::{Node, Place, Room};
@@ -47,6 +47,9 @@ pub struct InferOptions {
     pub allow_nan: bool,
     /// Strings that count as `null`. Default: none.
     pub nulls: Vec<String>,
+    /// The dialect of decoders of the schema. Types do not depend on it, what is left to
+    /// [`Inferrer::watch`] does. Default: ISO 8601.
+    pub dialect: Dialect,
     /// Limits on sizes that the input determines; the depth and the number of fields apply here.
     pub limits: Limits,
 }
@@ -61,6 +64,7 @@ impl Default for InferOptions {
             skip_malformed: false,
             allow_nan: false,
             nulls: Vec::new(),
+            dialect: Dialect::Iso,
             limits: Limits::default(),
         }
     }

@@ -17,6 +17,8 @@ pub enum Watch {
     Float,
     /// A date or timestamp: integers, and times with and without offset.
     Time,
+    /// Strings, in a dialect in which their column takes any value.
+    Text,
     /// The items of a list.
     List(Box<Watch>),
     /// Fields of a struct, by name.
@@ -39,7 +41,7 @@ impl Watch {
     /// Whether a date or timestamp is among what is watched.
     pub fn has_times(&self) -> bool {
         match self {
-            Self::Null | Self::Empty | Self::Float => false,
+            Self::Null | Self::Empty | Self::Float | Self::Text => false,
             Self::Time => true,
             Self::List(item) => item.has_times(),
             Self::Struct(fields) => fields.iter().any(|(_, field)| field.has_times()),

@@ -60,6 +60,11 @@ fn values(watch: &Watch, array: &dyn Array) -> Alarm {
             Some(floats) if all_below(floats.values(), 2_f64.powi(53)) => Alarm::None,
             _ => Alarm::LongIntegers,
         },
+        Watch::Text => match array.as_string_opt::<i32>() {
+            Some(texts) => wider(texts.iter().flatten().any(may_be_no_string)),
+            // A type that was given.
+            None => Alarm::None,
+        },
         // Every record is inferred from then.
         Watch::Time => Alarm::None,
         Watch::List(item) => match array.as_list_opt::<i32>() {
@@ -83,6 +88,18 @@ fn values(watch: &Watch, array: &dyn Array) -> Alarm {
             let of_values = below.as_ref().map_or(Alarm::None, |below| values(below, map.values()));
             of_keys.max(of_values)
         }
+    }
+}
+
+/// Whether the text of a value that is no string may be this.
+fn may_be_no_string(text: &str) -> bool {
+    match text.as_bytes() {
+        b"true" | b"false" | b"NaN" | b"Infinity" | b"-Infinity" => true,
+        [b'{', .., b'}'] | [b'[', .., b']'] => true,
+        [b'-', b'0'..=b'9', ..] => true,
+        [b'0'..=b'9', .., last] => last.is_ascii_digit(),
+        [only] => only.is_ascii_digit(),
+        _ => false,
     }
 }
 

@@ -13,7 +13,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Date32Type;
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use arrowsmith_core::{Error, ErrorKind, OnError, Result};
+use arrowsmith_core::{Dialect, Error, ErrorKind, OnError, Result};
 use arrowsmith_plan::text::parse_schema;
 use arrowsmith_source::Input;
 use futures_core::Stream;
@@ -247,6 +247,30 @@ fn flattened_objects_that_become_others_keep_their_values() {
         let known = read(InferRecords::All);
         assert_eq!(known.1[0].column_by_name("id").unwrap().null_count(), 0);
         assert_eq!(read(InferRecords::First(1)), known, "{chunk_bytes} bytes");
+    }
+}
+
+/// In Spark's dialect a column of strings takes any value, so no error tells that its type widens.
+#[test]
+fn strings_that_become_others_are_seen_in_a_dialect_that_takes_anything() {
+    for value in ["1", "-2.5e3", "true", "{\"b\":1}", "[]", "[\"x\"]"] {
+        let text =
+            format!("{{\"a\":\"x\"}}\n{{\"a\":\"y\"}}\n{{\"a\":{value}}}\n{{\"a\":\"z\"}}\n");
+        for chunk_bytes in [1, 25, 1000] {
+            let read = |infer_records| {
+                let options = JsonReadOptions {
+                    dialect: Dialect::Spark,
+                    infer_records,
+                    batch_rows: Some(1000),
+                    ..JsonReadOptions::default()
+                };
+                let builder = ReaderBuilder::new().options(options).chunk_bytes(chunk_bytes);
+                builder.read_all([Input::bytes(text.clone())]).unwrap()
+            };
+            let known = read(InferRecords::All);
+            assert_eq!(known.1[0].column(0).as_string::<i32>().value(0), "\"x\"");
+            assert_eq!(read(InferRecords::First(1)), known, "{value}, {chunk_bytes} bytes");
+        }
     }
 }
 
