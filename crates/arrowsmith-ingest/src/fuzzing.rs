@@ -216,7 +216,7 @@ pub fn http(bytes: &[u8]) -> io::Result<Vec<u8>> {
 #[must_use]
 pub fn configuration(text: &str) -> bool {
     let config = text.parse::<toml::Table>().ok();
-    let config: Option<Config> = config.and_then(|table| toml::Value::Table(table).try_into().ok());
+    let config = config.and_then(|table| Config::of(table).ok());
     config.is_some_and(|config| config.completed().check().is_ok())
 }
 

@@ -6,6 +6,7 @@
 
 mod check;
 pub mod layer;
+pub(crate) mod read;
 mod stream;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,9 @@ use std::path::{Path, PathBuf};
 
 use arrowsmith_core::{Error, Result};
 use serde::Deserialize;
+use toml::{Table, Value};
 
+use self::read::Wrong;
 pub use self::stream::{
     AUTO, BadRequests, LayoutConfig, OnErrorConfig, OrderConfig, SpoolConfig, SpoolWhen,
     StreamConfig,
@@ -31,8 +34,8 @@ pub struct Config {
     pub tls: Option<TlsConfig>,
     /// Limits on senders.
     pub limits: LimitsConfig,
-    /// The streams, by name.
-    #[serde(rename = "stream")]
+    /// The streams, by name: the tables `stream.NAME`.
+    #[serde(skip)]
     pub streams: BTreeMap<String, StreamConfig>,
 }
 
@@ -153,13 +156,27 @@ impl Config {
         let environment = std::env::vars_os()
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
         let table = layer::read(file, environment, settings)?;
-        let config: Self =
-            toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-                let origin = file.map_or("configuration".to_owned(), |f| f.display().to_string());
-                Error::Config(format!("{origin}: {}", error.to_string().trim()))
-            })?;
+        let config = Self::of(table).map_err(|wrong| {
+            let origin = file.map_or("configuration".to_owned(), |f| f.display().to_string());
+            Error::Config(format!("{origin}: {wrong}"))
+        })?;
         let config = config.completed();
         config.check()?;
+        Ok(config)
+    }
+
+    /// The settings of a table.
+    pub(crate) fn of(mut table: Table) -> Result<Self, Wrong> {
+        let streams = table.remove("stream").unwrap_or_else(|| Table::new().into());
+        let mut config: Self =
+            read::value(table.into()).map_err(|wrong: Wrong| wrong.or("stream"))?;
+        let streams: BTreeMap<String, Value> =
+            read::value(streams).map_err(|wrong: Wrong| wrong.within("stream"))?;
+        for (name, stream) in streams {
+            let stream = read::value(stream).and_then(StreamConfig::of);
+            let stream = stream.map_err(|wrong| wrong.within(&*name).within("stream"))?;
+            config.streams.insert(name, stream);
+        }
         Ok(config)
     }
 

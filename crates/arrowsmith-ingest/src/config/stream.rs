@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use arrow_schema::{Schema, SchemaRef};
-use arrowsmith::options::{JSON, Value};
+use arrowsmith::options::JSON;
 use arrowsmith::{JsonReadOptions, Plan};
 use arrowsmith_core::Result;
+use serde::Deserialize;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use toml::Table;
 
+use super::read::{self, Wrong};
 use crate::publish::sinks::SinkConfig;
 use crate::units::{CompressionConfig, Fsync, Size};
 
@@ -18,7 +20,7 @@ pub const AUTO: &str = "auto";
 
 /// One stream: where its records come from, what they are, where they go.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default, remote = "Self")]
+#[serde(deny_unknown_fields, default)]
 pub struct StreamConfig {
     /// A file (text, Arrow or Parquet), the name of a workload, the text itself, or [`AUTO`].
     pub schema: String,
@@ -62,8 +64,8 @@ pub struct StreamConfig {
     pub rejects: PathBuf,
     /// Where messages wait while a sink is away.
     pub spool: Option<SpoolConfig>,
-    /// Where messages go. Default: a directory named as the stream.
-    #[serde(rename = "sink")]
+    /// Where messages go: the list `sink`. Default: a directory named as the stream.
+    #[serde(skip)]
     pub sinks: Vec<SinkConfig>,
 }
 
@@ -94,30 +96,29 @@ impl Default for StreamConfig {
     }
 }
 
-impl<'de> Deserialize<'de> for StreamConfig {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
-        let mut table = toml::Table::deserialize(from)?;
-        let mut read = JsonReadOptions::default();
-        for option in JSON.iter().filter(|option| option.receives) {
-            if let Some(value) = table.remove(option.name) {
-                let value = Value::deserialize(value).map_err(D::Error::custom)?;
-                read.set(option.name, value).map_err(D::Error::custom)?;
+impl StreamConfig {
+    /// The settings of a table.
+    pub(super) fn of(mut table: Table) -> std::result::Result<Self, Wrong> {
+        let mut options = JsonReadOptions::default();
+        let known = || JSON.iter().filter(|option| option.receives).map(|option| option.name);
+        for name in known() {
+            if let Some(value) = table.remove(name) {
+                let value = read::value(value).map_err(|wrong| wrong.within(name))?;
+                options.set(name, value).map_err(Wrong::custom)?;
             }
         }
-        // The derived function, not this one.
-        let mut config = Self::deserialize(table).map_err(|error| {
-            let error = error.to_string();
-            let options = JSON.iter().filter(|option| option.receives).map(|option| option.name);
-            D::Error::custom(match error.contains("unknown field") {
-                true => format!(
-                    "{}; or an option of reading: {}",
-                    error.trim(),
-                    options.collect::<Vec<_>>().join(", ")
-                ),
-                false => error,
-            })
+        let sinks = table.remove("sink").unwrap_or_else(|| Vec::<toml::Value>::new().into());
+        let mut config: Self = read::value(table.into()).map_err(|wrong: Wrong| {
+            let known = known().collect::<Vec<_>>().join(", ");
+            wrong.or(&format!("sink; and as options of reading {known}"))
         })?;
-        config.read = read;
+        let sinks: Vec<Table> = read::value(sinks).map_err(|wrong: Wrong| wrong.within("sink"))?;
+        for (number, sink) in sinks.into_iter().enumerate() {
+            let sink = SinkConfig::of(sink);
+            let sink = sink.map_err(|wrong| wrong.within(number.to_string()).within("sink"))?;
+            config.sinks.push(sink);
+        }
+        config.read = options;
         Ok(config)
     }
 }

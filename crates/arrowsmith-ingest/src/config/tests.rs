@@ -12,15 +12,10 @@ fn load(text: &str, environment: &[(&str, &str)], settings: &[&str]) -> Result<C
     let environment = environment.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
     let table = layer::read(Some(&path), environment, &settings)?;
-    let config: Config = Value::Table(table)
-        .try_into()
-        .map_err(|error: toml::de::Error| Error::Config(error.to_string()))?;
-    let config = config.completed();
+    let config = Config::of(table)?.completed();
     config.check()?;
     Ok(config)
 }
-
-use toml::Value;
 
 const SMALL: &str = "[stream.events]\nschema = 'trip'\n";
 
@@ -123,6 +118,53 @@ fn what_makes_no_sense_is_named() {
     assert!(load(SMALL, &[], &["=1"]).is_err());
 }
 
+/// What is wrong is said in words of TOML, with the path of the setting.
+#[test]
+fn what_is_wrong_is_named_by_its_path() {
+    let stream = "[stream.a]\nschema = 'trip'\n";
+    for (text, expected) in [
+        ("on_error = 'fail'", "stream.a.on_error: expected \"reject\" or \"null\", found \"fail\""),
+        ("on_error = 1", "stream.a.on_error: expected \"reject\" or \"null\", found 1"),
+        ("order = ['x']", "stream.a.order: expected \"metadata\" or \"column\", found a list"),
+        ("acknowledge = 'yes'", "stream.a.acknowledge: expected true or false, found \"yes\""),
+        (
+            "message_rows = 'x'",
+            "stream.a.message_rows: expected a whole number from 0, found \"x\"",
+        ),
+        ("message_rows = -1", "stream.a.message_rows: expected a whole number from 0, found -1"),
+        ("message_rows = 1.5", "stream.a.message_rows: expected a whole number from 0, found 1.5"),
+        ("tcp = 'h:1'", "stream.a.tcp: expected a list, found \"h:1\""),
+        ("tcp = [1]", "stream.a.tcp.0: expected text in quotes, found 1"),
+        ("key = []", "stream.a.key: expected text in quotes, found a list"),
+        ("spool = 'x'", "stream.a.spool: expected a table, found \"x\""),
+        ("[stream.a.spool]\nbytes = 1", "stream.a.spool.path: is needed"),
+        ("[stream.a.spool]\npath = 1", "stream.a.spool.path: expected text in quotes, found 1"),
+        ("sink = 1", "stream.a.sink: expected a list, found 1"),
+        ("[stream.a.sink]\ntype = 'stdout'", "stream.a.sink: expected a list, found a table"),
+        ("[[stream.a.sink]]\npath = 'x'", "stream.a.sink.0.type: is needed"),
+        (
+            "[[stream.a.sink]]\ntype = 'kafka'",
+            "stream.a.sink.0.type: expected \"directory\", \"stdout\", \"pulsar\" or \"flight\", \
+             found \"kafka\"",
+        ),
+        (
+            "[[stream.a.sink]]\ntype = 'stdout'\n[[stream.a.sink]]\ntype = 'stdout'\ncolour = 1",
+            "stream.a.sink.1.colour: no such setting; there are compression",
+        ),
+        ("[limits]\ndepth = true", "limits.depth: expected a whole number from 0, found true"),
+        ("[service]\nhttp = 1", "service.http: expected text in quotes, found 1"),
+        ("[tls]\nkey = 'x'", "tls.certificates: is needed"),
+        ("[servise]\n", "servise: no such setting; there are service, tls, limits, stream"),
+    ] {
+        let error = load(&format!("{stream}{text}\n"), &[], &[]).unwrap_err().to_string();
+        assert_eq!(error, expected, "{text}");
+    }
+    let error = load("stream = 1", &[], &[]).unwrap_err().to_string();
+    assert_eq!(error, "stream: expected a table, found 1");
+    let error = load("[stream]\na = 1", &[], &[]).unwrap_err().to_string();
+    assert_eq!(error, "stream.a: expected a table, found 1");
+}
+
 /// A configuration of a directory with these settings, for a schema.
 fn directory(schema: &str, settings: &str) -> Result<Config> {
     let sink = format!("[[stream.s.sink]]\ntype = 'directory'\n{settings}\n");
@@ -142,7 +184,7 @@ fn folders_are_those_of_columns() {
         ("partition_by = ['price']", "cannot be named after values of type Float64"),
         ("partition_by = ['day(country)']", "needs a date or a timestamp"),
         ("partition_by = ['country', 'country']", "is a partition already"),
-        ("partition_by = 'country'", "expected a sequence"),
+        ("partition_by = 'country'", "stream.s.sink.0.partition_by: expected a list"),
         ("partitions_max = 0", "above 0"),
         ("state = 'x'", "state: is of a path in a store"),
     ] {
@@ -236,8 +278,8 @@ fn options_of_reading_are_settings() {
     for (wrong, expected) in [
         ("unknown_keys = 'drop'", "unknown_keys: expected \"skip\", \"error\", found \"drop\""),
         ("trust = 1", "trust: expected true or false, found 1"),
-        ("threads = 1", "unknown field `threads`"),
-        ("dialekt = 'spark'", "an option of reading: "),
+        ("threads = 1", "stream.events.threads: no such setting; there are schema, "),
+        ("dialekt = 'spark'", "sink; and as options of reading "),
         ("types = 'a.b.c: int8'", "stream.events.schema"),
     ] {
         let error = load(&format!("[stream.events]\nschema = 'a: int64'\n{wrong}\n"), &[], &[]);

@@ -11,10 +11,13 @@ use std::path::Path;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_publish::{Publish, PublishError};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use toml::Table;
 
 use self::directory::{Directory, DirectoryOptions, Storage};
 use self::stdout::{Stdout, StdoutOptions};
+use crate::config::read::{self, Wrong};
 use crate::observe::metrics::SinkMetrics;
 use crate::{disk, store};
 
@@ -57,8 +60,18 @@ const LACKS_FLIGHT: &str =
 
 /// Options of a sink that this build lacks, whatever they are.
 #[cfg(not(all(feature = "pulsar", feature = "flight")))]
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Lacking {}
+
+/// The setting `type` of a sink.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Directory,
+    Stdout,
+    Pulsar,
+    Flight,
+}
 
 /// A directory as the place of a sink.
 fn directory_at(path: &Path) -> String {
@@ -68,8 +81,7 @@ fn directory_at(path: &Path) -> String {
 }
 
 /// A sink and its options.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
+#[derive(Debug, Clone)]
 pub enum SinkConfig {
     /// Files in a directory.
     Directory(DirectoryOptions),
@@ -89,7 +101,33 @@ pub enum SinkConfig {
     Flight(Lacking),
 }
 
+/// For programs that have settings of their own.
+impl<'de> Deserialize<'de> for SinkConfig {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::of(Table::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
 impl SinkConfig {
+    /// The settings of a table.
+    pub(crate) fn of(mut table: Table) -> Result<Self, Wrong> {
+        let kind = table.remove("type").ok_or_else(|| Wrong::missing_field("type"))?;
+        let kind = read::value(kind).map_err(|wrong: Wrong| wrong.within("type"))?;
+        let options = table.into();
+        match kind {
+            Kind::Directory => read::value(options).map(Self::Directory),
+            Kind::Stdout => read::value(options).map(Self::Stdout),
+            #[cfg(feature = "pulsar")]
+            Kind::Pulsar => read::value(options).map(Self::Pulsar),
+            #[cfg(not(feature = "pulsar"))]
+            Kind::Pulsar => Ok(Self::Pulsar(Lacking {})),
+            #[cfg(feature = "flight")]
+            Kind::Flight => read::value(options).map(Self::Flight),
+            #[cfg(not(feature = "flight"))]
+            Kind::Flight => Ok(Self::Flight(Lacking {})),
+        }
+    }
+
     /// Files in a directory of this name.
     #[must_use]
     pub fn directory(name: &str) -> Self {
