@@ -14,6 +14,7 @@
 //! ```
 
 mod failure;
+mod http;
 mod object;
 mod options;
 mod prefix;

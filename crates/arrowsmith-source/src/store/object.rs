@@ -52,8 +52,7 @@ impl Ranged for Object {
 
     fn whole(&self) -> io::Result<Box<dyn Read + Send>> {
         let found = runtime()?.block_on(self.store.get(&self.path)).map_err(io_error)?;
-        let (body, piece) = (found.into_stream(), Bytes::new());
-        Ok(Box::new(Body { body, piece, left: self.bytes }))
+        Ok(Box::new(Body::new(found.into_stream().map_err(io_error).boxed(), Some(self.bytes))))
     }
 }
 
@@ -76,28 +75,35 @@ async fn fetch(store: &dyn ObjectStore, path: &Path, range: Range<u64>) -> io::R
 }
 
 /// The body of a response, read where no async runtime runs.
-struct Body {
-    body: BoxStream<'static, object_store::Result<Bytes>>,
+pub(super) struct Body {
+    body: BoxStream<'static, io::Result<Bytes>>,
     piece: Bytes,
-    /// Bytes that are to come.
-    left: u64,
+    /// Bytes that are to come; `None`: until the body ends.
+    left: Option<u64>,
+}
+
+impl Body {
+    pub(super) fn new(body: BoxStream<'static, io::Result<Bytes>>, left: Option<u64>) -> Self {
+        Self { body, piece: Bytes::new(), left }
+    }
 }
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.piece.is_empty() {
             match runtime()?.block_on(self.body.next()) {
-                Some(piece) => self.piece = piece.map_err(io_error)?,
-                None if self.left == 0 => return Ok(0),
+                Some(piece) => self.piece = piece?,
+                None if self.left.is_none_or(|left| left == 0) => return Ok(0),
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
         let count = self.piece.len().min(buffer.len());
         buffer[..count].copy_from_slice(&self.piece.split_to(count));
-        self.left = self
-            .left
-            .checked_sub(count as u64)
-            .ok_or_else(|| io::Error::other("the store returned more bytes than it announced"))?;
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(count as u64).ok_or_else(|| {
+                io::Error::other("the store returned more bytes than it announced")
+            })?;
+        }
         Ok(count)
     }
 }
@@ -155,50 +161,4 @@ pub fn objects(
 fn input(store: &Arc<dyn ObjectStore>, meta: ObjectMeta, name: &str) -> Input {
     let object = Object { store: Arc::clone(store), path: meta.location, bytes: meta.size };
     Input::Ranged { name: Some(name.into()), ranged: Arc::new(object) }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::net::{TcpListener, TcpStream};
-
-    use super::*;
-    use crate::store::expand_url;
-    use crate::{Content, OpenOptions};
-
-    /// A server that knows no ranges.
-    fn answer(mut client: TcpStream, text: &[u8]) -> io::Result<()> {
-        let mut request = Vec::new();
-        while !request.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            client.read_exact(&mut byte)?;
-            request.push(byte[0]);
-        }
-        let length = text.len();
-        let head = "Last-Modified: Tue, 05 Mar 2024 10:11:12 GMT\r\nConnection: close";
-        write!(client, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n{head}\r\n\r\n")?;
-        if request.starts_with(b"GET") {
-            client.write_all(text)?;
-        }
-        client.flush()
-    }
-
-    #[test]
-    fn servers_without_ranges_are_read_from_the_front() {
-        let text = "{\"a\":1}\n".repeat(300_000).into_bytes();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/x.jsonl", listener.local_addr().unwrap());
-        let body = text.clone();
-        std::thread::spawn(move || {
-            for client in listener.incoming().flatten() {
-                let _ = answer(client, &body);
-            }
-        });
-        let file = expand_url(&url, &["jsonl"]).unwrap().remove(0);
-        let source = file.input.open(&OpenOptions::default()).unwrap();
-        let Content::Stream(mut stream) = source.content else { panic!("not a stream") };
-        let mut read = Vec::new();
-        stream.read_to_end(&mut read).unwrap();
-        assert!(read == text);
-    }
 }

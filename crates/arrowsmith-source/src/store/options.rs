@@ -71,7 +71,10 @@ impl StoreOptions {
 
     /// The client of `https://`; `settings` are those of [`StoreOptions::over`].
     pub(super) fn client(&self, settings: &[(String, String)]) -> Result<ClientOptions> {
-        let mut client = ClientOptions::new();
+        // A file may take longer than a request should: what has to come in time is the next piece.
+        let mut client = ClientOptions::new()
+            .with_timeout_disabled()
+            .with_config(ClientConfigKey::ReadTimeout, "30 seconds");
         for (name, value) in settings {
             if let Ok(key) = name.parse::<ClientConfigKey>() {
                 client = client.with_config(key, value);

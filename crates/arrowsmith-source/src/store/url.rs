@@ -11,9 +11,10 @@ use object_store::{ObjectStore, ObjectStoreScheme, parse_url_opts};
 use url::{Position, Url};
 
 use super::failure::io_error;
+use super::http;
 use super::object::{object, objects};
 use super::options::StoreOptions;
-use crate::DataFile;
+use crate::{DataFile, Input};
 
 /// Schemes of stores, as users write them.
 const SCHEMES: &[&str] =
@@ -27,9 +28,12 @@ pub fn is_url(text: &str) -> bool {
 
 /// The objects that a URL names: one, or, if it ends in `/`, all below it; see [`objects`].
 ///
+/// Files of HTTP servers may have a query in their URLs, such as a signature; the names of such
+/// inputs do not show it.
+///
 /// # Errors
-/// [`Error::Io`] for a URL that no store supports, for one with a password or a query, which no
-/// store would get, and if the store cannot be reached or does not have it.
+/// [`Error::Io`] for a URL that no store supports, for one with a password or a query that the
+/// store would not get, and if the store cannot be reached or does not have it.
 pub fn expand_url(url: &str, extensions: &[&str]) -> Result<Vec<DataFile>> {
     expand_url_with(url, extensions, &StoreOptions::default())
 }
@@ -43,6 +47,9 @@ pub fn expand_url_with(
     extensions: &[&str],
     options: &StoreOptions,
 ) -> Result<Vec<DataFile>> {
+    if let Some(file) = file(url, options)? {
+        return Ok(vec![file.into()]);
+    }
     let (store, path) = open(url, options)?;
     if url.ends_with('/') {
         return objects(&store, &path, extensions, url);
@@ -60,18 +67,51 @@ pub fn expand_url_with(
     Ok(vec![object?.into()])
 }
 
+/// The file at an `http://` or `https://` URL that is no prefix.
+fn file(url: &str, options: &StoreOptions) -> Result<Option<Input>> {
+    let mut parsed = parsed(url)?;
+    let query = parsed.query().map(str::to_owned);
+    if !matches!(parsed.scheme(), "http" | "https") || (query.is_none() && url.ends_with('/')) {
+        return Ok(None);
+    }
+    // Some hosts are known as those of stores.
+    let (scheme, _) = ObjectStoreScheme::parse(&parsed)
+        .map_err(|error| Error::io(url, io_error(error.into())))?;
+    if scheme != ObjectStoreScheme::Http && query.is_none() {
+        return Ok(None);
+    }
+    parsed.set_query(None);
+    refuse_ignored(url, &parsed)?;
+    parsed.set_query(query.as_deref());
+    let settings = options.over(plain(&parsed).into_iter(), &ObjectStoreScheme::Http)?;
+    super::install_tls();
+    Ok(Some(http::file(parsed, &options.client(&settings)?, url)?))
+}
+
+fn parsed(url: &str) -> Result<Url> {
+    Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))
+}
+
+/// A URL with `http://` allows plain HTTP; for others `ALLOW_HTTP` or `AWS_ALLOW_HTTP` does.
+fn plain(url: &Url) -> Option<(String, String)> {
+    (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()))
+}
+
+fn refuse_ignored(url: &str, parsed: &Url) -> Result<()> {
+    match ignored(parsed) {
+        Some(message) => Err(Error::io(url, io::Error::new(io::ErrorKind::InvalidInput, message))),
+        None => Ok(()),
+    }
+}
+
 /// The store of a URL, and the path in it.
 pub(super) fn open(url: &str, options: &StoreOptions) -> Result<(Arc<dyn ObjectStore>, Path)> {
     let refused = |error: object_store::Error| Error::io(url, io_error(error));
-    let parsed = Url::parse(url).map_err(|error| Error::io(url, io::Error::other(error)))?;
-    if let Some(message) = ignored(&parsed) {
-        return Err(Error::io(url, io::Error::new(io::ErrorKind::InvalidInput, message)));
-    }
+    let parsed = parsed(url)?;
+    refuse_ignored(url, &parsed)?;
     let (scheme, path) =
         ObjectStoreScheme::parse(&parsed).map_err(|error| refused(error.into()))?;
-    // A URL with http:// allows plain HTTP; for others ALLOW_HTTP or AWS_ALLOW_HTTP does.
-    let plain = (parsed.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let settings = options.over(environment().chain(plain), &scheme)?;
+    let settings = options.over(environment().chain(plain(&parsed)), &scheme)?;
     super::install_tls();
     if scheme == ObjectStoreScheme::Http {
         // `parse_url_opts` has no headers.
@@ -145,7 +185,7 @@ mod tests {
             ("http://user:SECRET@host/x", "http://***@host/x: credentials in URLs"),
             ("s3://SECRET@bucket/x", "s3://***@bucket/x: credentials in URLs"),
             ("s3://id:SEC/RET@bucket/x", "s3://***@bucket/x: invalid port"),
-            ("https://host/x?sig=SECRET", "https://host/x?***: URLs with a query"),
+            ("s3://host/x?sig=SECRET", "s3://host/x?***: URLs with a query"),
             ("https://host/x#1", "https://host/x#1: `#` in a name"),
         ] {
             for error in [
