@@ -158,9 +158,8 @@ fn written<'a>(flag: &str, after: &'a str) -> Option<(String, &'a str)> {
         }
     };
     match value {
-        "all" | "auto" | "concatenated" | "array" | "gzip" | "zstd" | "lz4" | "bzip2" | "xz" => {
-            Some((format!("{name}={value:?}"), rest))
-        }
+        "all" | "auto" | "ignore" | "concatenated" | "array" | "gzip" | "zstd" | "lz4"
+        | "bzip2" | "xz" => Some((format!("{name}={value:?}"), rest)),
         _ if matches!(kind, Some(Kind::Flag)) => Some((format!("{name}=True"), after)),
         _ => Some((name.to_owned(), after)),
     }

@@ -83,7 +83,7 @@ RECORDS = {"records": "r", "schema": "a: int64"}
         (
             b'{"a":1}\n' * 9 + b'{"b":1}',
             {"infer_records": 3, "late_keys": "error"},
-            "give schema or",
+            'late_keys="ignore" or rescued_column takes',
         ),
         (b'{"a":1}{"a":2}\n', {"schema": "a: int64", "format": "ndjson"}, 'format="concatenated"'),
         (b'{"a":[1]}\n{"a":"x"}', {"filter": "a = 1"}, "compared (types)"),

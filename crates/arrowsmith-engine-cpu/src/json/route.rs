@@ -492,7 +492,11 @@ impl<I: Isa> Walker<'_, I> {
     #[cold]
     #[inline(never)]
     fn refuse_key(&mut self, kind: ErrorKind, between: usize) -> usize {
-        self.fail(kind, self.quote(between), Subject::Grammar("another key"))
+        let wanted = match kind {
+            ErrorKind::UnknownKey => "a key of the schema",
+            _ => "another key",
+        };
+        self.fail(kind, self.quote(between), Subject::Grammar(wanted))
     }
 
     /// Appends nulls for missing fields; the object's bracket is at `pos`.

@@ -556,6 +556,7 @@ impl fmt::Display for Explanation {
 
 fn inferred_hint(records: u64) -> String {
     format!(
-        "the schema was inferred from the first {records} records; give --schema or --infer-records all"
+        "the schema was inferred from the first {records} records; --infer-records all looks at all \
+         of them, --types sets types, --late-keys ignore or --rescued-column takes new keys"
     )
 }
