@@ -131,8 +131,13 @@ pub fn csv(data: &[u8]) {
     assert_eq!(schema, Schema::new(expected));
     let schema = Arc::new(schema);
     let again = Box::new(io::BufReader::with_capacity(7, Cursor::new(start).chain(reader)));
-    let limits = (1 << 20, FIELDS_MAX);
-    let ours = csv::Csv::new(None, again, &schema, None, delimiter, limits);
+    let options = csv::CsvOptions {
+        delimiter,
+        record_bytes_max: 1 << 20,
+        fields_max: FIELDS_MAX,
+        is_inferred: records.is_some(),
+    };
+    let ours = csv::Csv::new(None, again, &schema, None, options);
     let ours = ours.and_then(|batches| batches.collect::<Result<Vec<_>, _>>());
     let theirs = arrow_csv::ReaderBuilder::new(Arc::clone(&schema))
         .with_header(true)

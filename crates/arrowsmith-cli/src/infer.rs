@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith infer`: prints the schema of the input, in the form that `--schema` accepts. Parquet
-//! files contain their schema.
+//! and Arrow files contain their schema.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -9,36 +9,46 @@ use arrow_array::RecordBatchReader;
 use arrow_schema::Schema;
 use arrowsmith::{ParquetReadOptions, json, parquet};
 
-use crate::args::{Format, InferArgs};
+use crate::args::InferArgs;
+use crate::convert::tables::Tables;
 use crate::failure::{Failure, Outcome};
-use crate::input;
+use crate::input::{self, Kind};
 use crate::interrupt::Interrupt;
 use crate::schema;
 
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
-    if input::other(&args.input, args.read.format)?.is_some() {
-        let message = "infer reads JSON and Parquet; inspect shows the schema of an Arrow file";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    if args.read.format == Format::Delta {
-        let message = "infer reads JSON and Parquet; convert --explain shows a Delta table";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    if input::is_parquet(&args.input, args.read.format)? {
-        let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
-        let files = input::files(&args.input, parquet::EXTENSIONS)?;
-        return print(&parquet::ReaderBuilder::new().options(options).open(files)?.schema());
+    match input::kind(&args.input, args.read.format)? {
+        Kind::Json => {}
+        Kind::Parquet => {
+            let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
+            let files = input::files(&args.input, parquet::EXTENSIONS)?;
+            return print(&parquet::ReaderBuilder::new().options(options).open(files)?.schema());
+        }
+        Kind::Delta => {
+            let message = "convert --explain shows the schema of a Delta table";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        Kind::Arrow => {
+            let schema = Tables::Arrow.schema(&args.input, &args.read, interrupt)?;
+            return print(&schema);
+        }
+        Kind::Csv { delimiter } => {
+            let schema = Tables::Csv { delimiter }.schema(&args.input, &args.read, interrupt)?;
+            return print(&schema);
+        }
     }
     let builder = json::ReaderBuilder::new().options(args.read.json()?);
     let builder = builder.cancel(Arc::clone(interrupt.stop()));
     let sample = builder.infer_schema(input::files(&args.input, json::EXTENSIONS)?)?;
     if !sample.complete {
-        eprintln!(
-            "note: inferred from the first {} records; --infer-records all uses all of them",
-            sample.records
-        );
+        eprintln!("{}", inferred_from(sample.records));
     }
     print(&sample.schema)
+}
+
+/// The note that not all records were looked at.
+pub fn inferred_from(records: u64) -> String {
+    format!("note: inferred from the first {records} records; --infer-records all uses all of them")
 }
 
 fn print(schema: &Schema) -> Outcome {

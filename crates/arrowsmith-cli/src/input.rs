@@ -2,11 +2,11 @@
 //! The inputs that `convert` and `infer` name.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use arrowsmith::parquet::EXTENSIONS;
-use arrowsmith::{DataFile, Error, Input, json};
+use arrowsmith::{DataFile, Error, Input, json, parquet};
+use arrowsmith_flight::ipc::CONTINUATION;
 
 use crate::args::{Format, InputArgs};
 use crate::failure::{Failure, Outcome};
@@ -62,71 +62,165 @@ pub fn no_store(url: &str) -> Failure {
     ))
 }
 
-/// A format that only `convert` reads.
+/// What reads the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Other {
+pub enum Kind {
+    Json,
+    Parquet,
+    /// Parquet files that a log names.
+    Delta,
     /// Arrow IPC.
     Arrow,
     /// Values between delimiters.
-    Csv { delimiter: u8 },
+    Csv {
+        delimiter: u8,
+    },
 }
 
-/// Extensions of CSV.
-pub const CSV_EXTENSIONS: &[&str] = &[
-    "csv", "tsv", "csv.gz", "tsv.gz", "csv.zst", "tsv.zst", "csv.lz4", "tsv.lz4", "csv.bz2",
-    "tsv.bz2", "csv.xz", "tsv.xz",
-];
+impl Kind {
+    /// Those that are told by their names, and whose files a folder may have.
+    const NAMED: [Self; 5] = [
+        Self::Json,
+        Self::Parquet,
+        Self::Arrow,
+        Self::Csv { delimiter: b',' },
+        Self::Csv { delimiter: b'\t' },
+    ];
 
-/// Whether the inputs are of such a format: by `--format`, or all of them by their names.
+    /// What the names of such files end in, without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Json => json::EXTENSIONS,
+            Self::Parquet | Self::Delta => parquet::EXTENSIONS,
+            Self::Arrow => arrowsmith_flight::dataset::Format::Ipc.extensions(),
+            Self::Csv { delimiter: b'\t' } => {
+                &["tsv", "tsv.gz", "tsv.zst", "tsv.lz4", "tsv.bz2", "tsv.xz"]
+            }
+            Self::Csv { .. } => &["csv", "csv.gz", "csv.zst", "csv.lz4", "csv.bz2", "csv.xz"],
+        }
+    }
+
+    /// The name as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Parquet => "Parquet",
+            Self::Delta => "Delta",
+            Self::Arrow => "Arrow",
+            Self::Csv { delimiter: b'\t' } => "TSV",
+            Self::Csv { .. } => "CSV",
+        }
+    }
+
+    /// By the end of a file's name.
+    fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let has =
+            |kind: &Self| kind.extensions().iter().any(|end| name.ends_with(&format!(".{end}")));
+        Self::NAMED.into_iter().find(has)
+    }
+
+    /// By the first bytes of a text: of JSON, if they tell nothing else.
+    fn of_start(start: &[u8]) -> Self {
+        match start {
+            b"PAR1" => Self::Parquet,
+            b"ARRO" => Self::Arrow,
+            start if start == CONTINUATION => Self::Arrow,
+            _ => Self::Json,
+        }
+    }
+}
+
+/// What reads the inputs: all of them, by `--format`, by their names, or by their first bytes.
 ///
 /// # Errors
-/// When some are and some are not.
-pub fn other(args: &InputArgs, format: Format) -> Outcome<Option<Other>> {
+/// When they are of several formats.
+pub fn kind(args: &InputArgs, format: Format) -> Outcome<Kind> {
     match format {
-        Format::Arrow => return Ok(Some(Other::Arrow)),
-        Format::Csv { delimiter } => return Ok(Some(Other::Csv { delimiter })),
-        Format::Json | Format::Parquet | Format::Delta => return Ok(None),
         Format::Auto => {}
+        Format::Json => return Ok(Kind::Json),
+        Format::Parquet => return Ok(Kind::Parquet),
+        Format::Delta => return Ok(Kind::Delta),
+        Format::Arrow => return Ok(Kind::Arrow),
+        Format::Csv { delimiter } => return Ok(Kind::Csv { delimiter }),
     }
-    let mut found = args.inputs.iter().map(|name| other_by_name(name));
-    let first = found.next().flatten();
-    if found.any(|next| next != first) {
-        let message = "the inputs are of several formats: give --format for all of them";
-        return Err(Failure::Usage(message.to_owned()));
-    }
-    Ok(first)
-}
-
-fn other_by_name(name: &str) -> Option<Other> {
-    let name = name.to_ascii_lowercase();
-    let ends_in = |end: &&str| name.ends_with(&format!(".{end}"));
-    if ["arrow", "arrows", "feather", "ipc"].iter().any(ends_in) {
-        return Some(Other::Arrow);
-    }
-    let end = CSV_EXTENSIONS.iter().find(|end| ends_in(end))?;
-    Some(Other::Csv { delimiter: if end.starts_with('t') { b'\t' } else { b',' } })
-}
-
-/// Whether the inputs are Parquet: all of them, or none.
-///
-/// # Errors
-/// When some are and some are not.
-pub fn is_parquet(args: &InputArgs, format: Format) -> Outcome<bool> {
-    let mut parquet = 0;
+    let mut found: Option<Kind> = None;
     for name in &args.inputs {
-        parquet += usize::from(match format {
-            // A prefix is treated as a folder; an object is detected by its name.
-            Format::Auto if is_url(name) && name.ends_with('/') => true,
-            Format::Auto => looks_like_parquet(Path::new(name))?,
-            Format::Parquet | Format::Delta => true,
-            Format::Json | Format::Arrow | Format::Csv { .. } => false,
+        let next = detected(name)?;
+        match found {
+            Some(before) if before != next => {
+                return Err(Failure::Usage(format!(
+                    "the inputs are of several formats ({} and {}): give --format for all of them",
+                    before.name(),
+                    next.name()
+                )));
+            }
+            _ => found = Some(next),
+        }
+    }
+    Ok(found.unwrap_or(Kind::Json))
+}
+
+fn detected(name: &str) -> Outcome<Kind> {
+    if name == "-" {
+        // This leaves the bytes where they are: in the buffer of standard input.
+        let mut stdin = io::stdin().lock();
+        // An error comes again when it is read.
+        let start = stdin.fill_buf().unwrap_or_default();
+        return Ok(match Kind::of_start(start.get(..4).unwrap_or(start)) {
+            Kind::Arrow => Kind::Arrow,
+            // Parquet cannot be read from a pipe: what is said of JSON names it.
+            _ => Kind::Json,
         });
     }
-    if parquet != 0 && parquet != args.inputs.len() {
-        let message = "some inputs are Parquet and some are not: give --format for all of them";
-        return Err(Failure::Usage(message.to_owned()));
+    if is_url(name) {
+        // A prefix is treated as a folder.
+        let is_folder = name.ends_with('/');
+        return Ok(Kind::of_name(name).unwrap_or(if is_folder {
+            Kind::Parquet
+        } else {
+            Kind::Json
+        }));
     }
-    Ok(parquet > 0)
+    let path = Path::new(name);
+    let is_pattern = !path.exists() && name.contains(['*', '?', '[']);
+    if path.is_dir() || is_pattern {
+        return of_folder(path);
+    }
+    // Bytes read from a pipe here would be lost.
+    if let Some(kind) = Kind::of_name(name)
+        && (kind != Kind::Json || !path.is_file())
+    {
+        return Ok(kind);
+    }
+    if !path.is_file() {
+        return Ok(Kind::Json);
+    }
+    let mut start = [0; 4];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    Ok(read.map_or(Kind::Json, |()| Kind::of_start(&start)))
+}
+
+/// By the names of the files in a folder, or of those that a pattern matches.
+fn of_folder(path: &Path) -> Outcome<Kind> {
+    let extensions: Vec<&str> =
+        Kind::NAMED.iter().flat_map(|kind| kind.extensions()).copied().collect();
+    let files = match arrowsmith::expand_dataset(path, &extensions) {
+        Err(error) if path.is_dir() => return Err(error.into()),
+        // Other errors come again when the files are expanded to be read.
+        files => files.unwrap_or_default(),
+    };
+    let mut kinds = files.iter().filter_map(|file| Kind::of_name(&file.input.name()?));
+    let Some(first) = kinds.next() else { return Ok(Kind::Json) };
+    match kinds.find(|kind| *kind != first) {
+        Some(other) => Err(Failure::Usage(format!(
+            "{}: there are files of {} and of {}: give --format",
+            path.display(),
+            first.name(),
+            other.name()
+        ))),
+        None => Ok(first),
+    }
 }
 
 /// Checks that files named without a pattern exist. This error is reported before all others, which
@@ -138,47 +232,4 @@ pub fn are_there(args: &InputArgs) -> Outcome {
         std::fs::metadata(name).map_err(|error| Error::io(name, error))?;
     }
     Ok(())
-}
-
-/// Detects Parquet: by the name, by what is in a folder, or by the first bytes.
-fn looks_like_parquet(path: &Path) -> Outcome<bool> {
-    let name = path.to_string_lossy();
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let is_pattern = !path.exists() && name.contains(['*', '?', '[']);
-    if path.is_dir() || is_pattern {
-        return folder_is_parquet(path);
-    }
-    if EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension)) {
-        return Ok(true);
-    }
-    // Bytes read from a pipe here would be lost.
-    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(false);
-    }
-    let mut start = [0; 4];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    Ok(read.is_ok() && &start == b"PAR1")
-}
-
-/// Whether the files of a folder, or those that a pattern matches, are Parquet.
-fn folder_is_parquet(path: &Path) -> Outcome<bool> {
-    // Other errors come again when the files are expanded to be read.
-    let has = |extensions: &[&str]| {
-        let files = arrowsmith::expand_dataset(path, extensions).unwrap_or_default();
-        files.iter().any(|file| {
-            let name = file.input.name().unwrap_or_default().to_ascii_lowercase();
-            extensions.iter().any(|end| name.ends_with(&format!(".{end}")))
-        })
-    };
-    match (has(EXTENSIONS), has(json::EXTENSIONS)) {
-        (true, true) => Err(Failure::Usage(format!(
-            "{}: there are files of Parquet and of JSON: give --format",
-            path.display()
-        ))),
-        (false, false) if path.is_dir() => {
-            arrowsmith::expand_dataset(path, &[EXTENSIONS, json::EXTENSIONS].concat())?;
-            Ok(false)
-        }
-        (parquet, _) => Ok(parquet),
-    }
 }

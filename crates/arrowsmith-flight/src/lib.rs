@@ -34,7 +34,7 @@ mod produce;
 pub mod query;
 mod queue;
 mod reflect;
-mod select;
+pub mod select;
 mod server;
 mod service;
 pub mod ticket;

@@ -12,8 +12,8 @@ use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, new_null_array}
 use arrow_cast::cast;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
-use arrowsmith::Result;
 use arrowsmith::parquet::Predicate;
+use arrowsmith::{Error, Result};
 use arrowsmith_parquet::{
     Column, Conversion, Filter, Leaf, List, ListKind, Physical, ReadPlan, RepeatedLevels, Struct,
 };
@@ -34,16 +34,38 @@ pub(crate) fn conform(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBa
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
+/// Some columns of a schema, in this order; all without names.
+///
+/// # Errors
+/// [`Error::Config`] names a column that is not there, or twice.
+pub fn project(schema: &SchemaRef, columns: Option<&[String]>) -> Result<SchemaRef> {
+    let Some(columns) = columns else { return Ok(Arc::clone(schema)) };
+    let mut places = Vec::with_capacity(columns.len());
+    for column in columns {
+        let place = schema
+            .index_of(column)
+            .map_err(|_| Error::Config(format!("there is no column {column:?}")))?;
+        if places.contains(&place) {
+            return Err(Error::Config(format!("column {column:?} is named twice")));
+        }
+        places.push(place);
+    }
+    Ok(Arc::new(schema.project(&places)?))
+}
+
 /// Rows that a condition leaves, and some of their columns.
-pub(crate) struct Selected<I> {
+pub struct Selected<I> {
     batches: I,
     schema: SchemaRef,
     condition: Option<Filter>,
 }
 
 impl<I> Selected<I> {
-    /// `from` is the schema of `batches`, `schema` that of the result.
-    pub(crate) fn new(
+    /// `from` is the schema of `batches`, `schema` that of the result: some of its columns.
+    ///
+    /// # Errors
+    /// A condition on a missing column, and a value that cannot be compared with its type.
+    pub fn new(
         batches: I,
         from: &Schema,
         schema: SchemaRef,

@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
+use arrowsmith::plan::text::{format_schema, format_type};
 use arrowsmith::{Error, Result};
 
 /// Maximum number of rows of a batch.
@@ -64,7 +65,7 @@ impl Inference {
             Ok(None) => {}
             Ok(Some((schema, records))) => self.merge(schema, records),
             Err(_) if start.is_over && self.schema.is_some() => self.left = Some(0),
-            Err(error) => return Err(named(error, name)),
+            Err(error) => return Err(named(&error, name)),
         }
         Ok(start.kept)
     }
@@ -199,11 +200,16 @@ fn check(schema: &Schema, fields_max: usize) -> Result<(), String> {
 }
 
 /// The error of a file.
-fn named(error: ArrowError, name: Option<&str>) -> Error {
+fn named(error: &ArrowError, name: Option<&str>) -> Error {
+    invalid(name, &text_of(error))
+}
+
+/// What the library says, without the kind of its error.
+fn text_of(error: &ArrowError) -> String {
     let text = error.to_string();
     let starts = ["Csv error: ", "Parser error: ", "Invalid argument error: "];
-    let text = starts.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(&text);
-    invalid(name, text)
+    let rest = starts.iter().find_map(|start| text.strip_prefix(start)).map(str::to_owned);
+    rest.unwrap_or(text)
 }
 
 /// The error for what is in a file.
@@ -212,15 +218,29 @@ fn invalid(name: Option<&str>, reason: &str) -> Error {
     Error::io(name.unwrap_or_default(), error)
 }
 
+/// How a text is read.
+#[derive(Debug, Clone, Copy)]
+pub struct CsvOptions {
+    /// What is between values.
+    pub delimiter: u8,
+    /// Maximum size of a record, in bytes.
+    pub record_bytes_max: usize,
+    /// Maximum number of columns.
+    pub fields_max: usize,
+    /// Whether the schema is that of a sample.
+    pub is_inferred: bool,
+}
+
 /// The batches of a text.
 pub struct Csv {
     name: Option<Arc<str>>,
     reader: Box<dyn BufRead>,
     decoder: Decoder,
+    /// Of all columns of the text.
     schema: SchemaRef,
     /// Bytes since the last complete record.
     pending: usize,
-    record_bytes_max: usize,
+    options: CsvOptions,
     is_done: bool,
 }
 
@@ -234,58 +254,118 @@ impl Csv {
         reader: Box<dyn BufRead>,
         schema: &SchemaRef,
         columns: Option<&[usize]>,
-        delimiter: u8,
-        limits: (usize, usize),
+        options: CsvOptions,
     ) -> Result<Self> {
-        let (record_bytes_max, fields_max) = limits;
-        check(schema, fields_max).map_err(|reason| invalid(name.as_deref(), &reason))?;
+        check(schema, options.fields_max).map_err(|reason| invalid(name.as_deref(), &reason))?;
         let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / schema.fields().len()).max(1);
         let builder = ReaderBuilder::new(Arc::clone(schema))
             .with_header(true)
             .with_header_validation(true)
-            .with_delimiter(delimiter)
+            .with_delimiter(options.delimiter)
             .with_batch_size(rows);
-        let (builder, schema) = match columns {
-            None => (builder, Arc::clone(schema)),
-            Some(columns) => {
-                let fields = columns.iter().filter_map(|at| schema.fields().get(*at).cloned());
-                let schema = Schema::new(fields.collect::<Vec<_>>());
-                (builder.with_projection(columns.to_vec()), Arc::new(schema))
-            }
+        let builder = match columns {
+            None => builder,
+            Some(columns) => builder.with_projection(columns.to_vec()),
         };
         let decoder = builder.build_decoder();
-        Ok(Self { name, reader, decoder, schema, pending: 0, record_bytes_max, is_done: false })
-    }
-
-    /// The schema of the batches.
-    pub fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        let schema = Arc::clone(schema);
+        Ok(Self { name, reader, decoder, schema, pending: 0, options, is_done: false })
     }
 
     fn batch(&mut self) -> Result<Option<RecordBatch>> {
         let name = self.name.clone();
-        let name = name.as_deref();
+        let name = name.as_deref().unwrap_or_default();
         loop {
             let buffer = self.reader.fill_buf();
-            let buffer = buffer.map_err(|error| Error::io(name.unwrap_or_default(), error))?;
+            let buffer = buffer.map_err(|error| Error::io(name, error))?;
             // A piece at a time, so that a record without an end is noticed.
             let piece = buffer.get(..64 << 10).unwrap_or(buffer);
             if piece.is_empty() {
-                end(&mut self.decoder).map_err(|error| named(error, name))?;
-                return self.decoder.flush().map_err(|error| named(error, name));
+                end(&mut self.decoder).map_err(|error| self.failed(&error))?;
+                return self.flush();
             }
             let before = self.decoder.capacity();
-            let read = self.decoder.decode(piece).map_err(|error| named(error, name))?;
+            let read = self.decoder.decode(piece);
+            let read = match read {
+                Ok(read) => read,
+                Err(error) => return Err(self.failed(&error)),
+            };
             self.reader.consume(read);
             self.pending = if self.decoder.capacity() < before { 0 } else { self.pending + read };
-            if self.pending > self.record_bytes_max {
-                let most = self.record_bytes_max;
-                return Err(invalid(name, &format!("a record is longer than {most} bytes")));
+            if self.pending > self.options.record_bytes_max {
+                let most = self.options.record_bytes_max;
+                let reason = format!("a record is longer than {most} bytes");
+                return Err(invalid(Some(name), &reason));
             }
             if self.decoder.capacity() == 0 {
-                return self.decoder.flush().map_err(|error| named(error, name));
+                return self.flush();
             }
         }
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        self.decoder.flush().map_err(|error| self.failed(&error))
+    }
+
+    /// The library's error, with names of columns and numbers of records. What it calls lines are
+    /// records, which may have several lines, counted from the header in one error and not in
+    /// another.
+    fn failed(&self, error: &ArrowError) -> Error {
+        let text = text_of(error);
+        let text = wrong_value(&text, &self.schema, self.options.is_inferred)
+            .or_else(|| wrong_count(&text))
+            .unwrap_or(text);
+        invalid(self.name.as_deref(), &text)
+    }
+}
+
+/// The library's error for a value that does not have the type of its column.
+fn wrong_value(text: &str, schema: &Schema, is_inferred: bool) -> Option<String> {
+    let (said, place) = match text.strip_prefix("Error while parsing value ") {
+        Some(rest) => {
+            let (value, rest) = rest.split_once(" as type ")?;
+            (format!("is {}", shortened(value)), rest.split_once(" for column ")?.1)
+        }
+        None => {
+            let place = text.strip_prefix("Error parsing column ")?;
+            (place.split_once(": ")?.1.to_owned(), place)
+        }
+    };
+    let (column, rest) = place.split_once(" at line ")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+    let record: u64 = rest.get(..digits)?.parse().ok()?;
+    let field = schema.fields().get(column.parse::<usize>().ok()?)?;
+    let (name, data_type) = (field.name(), format_type(field.data_type()));
+    let hint = match is_inferred {
+        true => {
+            let text = Field::new(name, DataType::Utf8, true);
+            let text = format_schema(&Schema::new(vec![text]));
+            let text = text.trim_end();
+            format!(
+                "; --infer-records all looks at every record, --types '{text}' reads it as text"
+            )
+        }
+        false => String::new(),
+    };
+    Some(format!("record {record}: {name:?} of type {data_type} {said}{hint}"))
+}
+
+/// The library's error for a record that has another number of values than the header.
+fn wrong_count(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("incorrect number of fields for line ")?;
+    let (line, rest) = rest.split_once(", expected ")?;
+    let (expected, found) = rest.split_once(" got ")?;
+    // The header is the first.
+    let record = line.parse::<u64>().ok()?.checked_sub(1)?;
+    Some(format!("record {record}: the header has {expected} names, this record has {found}"))
+}
+
+/// The start of a value in an error.
+fn shortened(value: &str) -> String {
+    const CHARS_MAX: usize = 80;
+    match value.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", value.get(..end).unwrap_or_default()),
+        None => value.to_owned(),
     }
 }
 
@@ -322,6 +402,10 @@ mod tests {
 
     const FIELDS_MAX: usize = 1000;
 
+    fn options(record_bytes_max: usize) -> CsvOptions {
+        CsvOptions { delimiter: b',', record_bytes_max, fields_max: FIELDS_MAX, is_inferred: true }
+    }
+
     fn inferred(text: &str, records: Option<usize>, most: usize) -> Result<(Schema, Vec<u8>)> {
         let mut inference = Inference::new(b',', records, most, FIELDS_MAX);
         let read = inference.add(&mut text.as_bytes(), None, true)?;
@@ -332,8 +416,7 @@ mod tests {
         let (schema, start) = inferred(text, None, usize::MAX)?;
         assert_eq!(start, text.as_bytes());
         let reader = Box::new(Cursor::new(start));
-        let limits = (most, FIELDS_MAX);
-        Csv::new(None, reader, &Arc::new(schema), None, b',', limits)?.collect()
+        Csv::new(None, reader, &Arc::new(schema), None, options(most))?.collect()
     }
 
     #[test]
@@ -352,7 +435,7 @@ mod tests {
         let (schema, _) = inferred(text, Some(1), usize::MAX).unwrap();
         let reader = |schema: Schema| {
             let reader = Box::new(Cursor::new(text));
-            Csv::new(None, reader, &Arc::new(schema), None, b',', (100, FIELDS_MAX))
+            Csv::new(None, reader, &Arc::new(schema), None, options(100))
         };
         let batches: Result<Vec<_>> = reader(schema.clone()).unwrap().collect();
         let batches = batches.unwrap();

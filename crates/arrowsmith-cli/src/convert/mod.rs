@@ -5,7 +5,7 @@
 pub mod csv;
 mod delta;
 mod parquet;
-mod tables;
+pub mod tables;
 mod target;
 
 use std::fs;
@@ -19,10 +19,11 @@ use arrowsmith::options::LateKeys;
 use arrowsmith::{Chain, DataFile, Engine, Input, JsonReadOptions, OnError};
 use arrowsmith_core::sink::SinkSummary;
 
+use self::tables::Tables;
 pub use self::target::Target;
 use crate::args::{ConvertArgs, open_engine};
 use crate::failure::{Failure, Outcome};
-use crate::input;
+use crate::input::{self, Kind};
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, When};
 use crate::rejects::Rejects;
@@ -36,11 +37,13 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     {
         return Err(Failure::Usage("the output and the rejects need different files".to_owned()));
     }
-    if let Some(other) = input::other(&args.input, args.read.format)? {
-        return tables::run(args, other, target, interrupt, started);
-    }
-    if input::is_parquet(&args.input, args.read.format)? {
-        return parquet::run(args, target, interrupt, started);
+    match input::kind(&args.input, args.read.format)? {
+        Kind::Json => {}
+        Kind::Parquet | Kind::Delta => return parquet::run(args, target, interrupt, started),
+        Kind::Arrow => return tables::run(args, Tables::Arrow, target, interrupt, started),
+        Kind::Csv { delimiter } => {
+            return tables::run(args, Tables::Csv { delimiter }, target, interrupt, started);
+        }
     }
     if let Err(refused) = args.read.refuse_for_json() {
         return input::are_there(&args.input).and(Err(refused));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith convert` of inputs that other libraries read: Arrow IPC files, by the reader of the
-//! Flight server, which checks them, Arrow streams and CSV. Few options apply to these: all others
-//! are errors.
+//! Inputs of `arrowsmith convert` and `infer` that other libraries read: Arrow IPC files, by the
+//! reader of the Flight server, which checks them, Arrow streams and CSV. Few options apply to
+//! these: all others are errors.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::mem;
@@ -13,31 +12,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::options::InferRecords;
-use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Partitions};
+use arrowsmith::plan::with_types;
+use arrowsmith::{DataFile, Error, Input, JsonReadOptions, Partitions, Result};
 use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_flight::dataset::{FileAccess, Format, Read, Snapshot};
 use arrowsmith_flight::ipc::{Bounds, CONTINUATION, StreamReader};
+use arrowsmith_flight::select::{Selected, project};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes};
 
-use super::csv::{Csv, Inference};
+use super::csv::{Csv, CsvOptions, Inference};
 use super::target::Target;
 use super::{print, summary_text};
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, InputArgs, ReadArgs};
 use crate::failure::{Failure, Outcome};
-use crate::input::{self, Other};
+use crate::infer::inferred_from;
+use crate::input;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 
 /// Options of reading that apply to each.
 const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
-const CSV_OPTIONS: [&str; 11] = [
+const CSV_OPTIONS: [&str; 13] = [
     "format",
     "compression",
     "schema",
+    "types",
     "partitions",
     "columns",
+    "filter",
     "limit",
     "skip",
     "threads",
@@ -52,17 +56,73 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 /// Bytes of text that a schema of CSV is inferred from, unless all of it is.
 const HEAD_BYTES_MAX: usize = 64 << 20;
 
+/// A format that another library reads.
+#[derive(Debug, Clone, Copy)]
+pub enum Tables {
+    /// Arrow IPC.
+    Arrow,
+    /// Values between delimiters, with a header.
+    Csv { delimiter: u8 },
+}
+
 /// What is read.
 struct Table {
     schema: SchemaRef,
-    batches: Box<dyn Iterator<Item = Outcome<RecordBatch>>>,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch>>>,
     /// Size of the inputs, in bytes: known from the start, or counted.
     bytes: Arc<AtomicU64>,
+    /// Whether the schema is that of the first records only.
+    is_sampled: bool,
+}
+
+impl Tables {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arrow => "Arrow",
+            Self::Csv { .. } => "CSV",
+        }
+    }
+
+    /// The schema of the inputs.
+    pub fn schema<const INFER: bool>(
+        self,
+        input: &InputArgs,
+        read: &ReadArgs<INFER>,
+        interrupt: &Interrupt,
+    ) -> Outcome<SchemaRef> {
+        let options = self.options(read)?;
+        let table = self.open(input, &options, interrupt)?;
+        if let (true, InferRecords::First(records)) = (table.is_sampled, options.infer_records) {
+            eprintln!("{}", inferred_from(records));
+        }
+        Ok(table.schema)
+    }
+
+    fn options<const INFER: bool>(self, read: &ReadArgs<INFER>) -> Outcome<JsonReadOptions> {
+        let known = match self {
+            Self::Arrow => &ARROW_OPTIONS[..],
+            Self::Csv { .. } => &CSV_OPTIONS[..],
+        };
+        read.refuse_except(self.name(), known)?;
+        read.json()
+    }
+
+    fn open(
+        self,
+        input: &InputArgs,
+        options: &JsonReadOptions,
+        interrupt: &Interrupt,
+    ) -> Outcome<Table> {
+        match self {
+            Self::Arrow => arrow(input, options, interrupt),
+            Self::Csv { delimiter } => text(input, options, delimiter),
+        }
+    }
 }
 
 pub fn run(
     args: &ConvertArgs,
-    other: Other,
+    tables: Tables,
     target: Option<Target>,
     interrupt: &Interrupt,
     started: Instant,
@@ -70,19 +130,11 @@ pub fn run(
     if args.rejects.is_some() {
         return Err(Failure::Usage("--rejects is for JSON input only".to_owned()));
     }
-    let (name, known) = match other {
-        Other::Arrow => ("Arrow", &ARROW_OPTIONS[..]),
-        Other::Csv { .. } => ("CSV", &CSV_OPTIONS[..]),
-    };
-    args.read.refuse_except(name, known)?;
-    let options = args.read.json()?;
-    let table = match other {
-        Other::Arrow => arrow(args, &options, interrupt)?,
-        Other::Csv { delimiter } => text(args, &options, delimiter)?,
-    };
+    let options = tables.options(&args.read)?;
+    let table = tables.open(&args.input, &options, interrupt)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         let schema = arrowsmith::plan::text::format_schema(&table.schema);
-        return print(&format!("{name}, read on one thread\n{schema}"));
+        return print(&format!("{}, read on one thread\n{schema}", tables.name()));
     };
     let bytes = Arc::clone(&table.bytes);
     let summary = write(table, &options, &target.with_threads(options.threads), args, interrupt)?;
@@ -123,23 +175,17 @@ fn write(
     sink.finish().map_err(Failure::output)
 }
 
-/// Arrow IPC: files, or the stream on standard input.
-fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -> Outcome<Table> {
-    let inputs = &args.input.inputs;
+/// Arrow IPC: files, or a stream.
+fn arrow(input: &InputArgs, options: &JsonReadOptions, interrupt: &Interrupt) -> Outcome<Table> {
+    let inputs = &input.inputs;
     if let [one] = inputs.as_slice()
         && let Some(stream) = stream(one)?
     {
-        let given =
-            [("--where", options.filter.is_some()), ("--columns", options.columns.is_some())];
-        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
-            let message = format!("{flag} is for Arrow files, not for Arrow streams");
-            return Err(Failure::Usage(message));
-        }
-        return Ok(Table {
-            schema: stream.schema(),
-            bytes: stream.bytes_read(),
-            batches: Box::new(stream.map(|batch| Ok(batch?))),
-        });
+        let (from, bytes) = (stream.schema(), stream.bytes_read());
+        let schema = project(&from, options.columns.as_deref())?;
+        let filter = options.filter.clone();
+        let batches = Box::new(Selected::new(stream, &from, Arc::clone(&schema), filter)?);
+        return Ok(Table { schema, batches, bytes, is_sampled: false });
     }
     if let Some(name) = inputs.iter().find(|name| name.as_str() == "-" || input::is_url(name)) {
         let message = match input::is_url(name) {
@@ -164,8 +210,9 @@ fn arrow(args: &ConvertArgs, options: &JsonReadOptions, interrupt: &Interrupt) -
     };
     Ok(Table {
         schema: snapshot.schema_of(options.columns.as_deref())?,
-        batches: Box::new(snapshot.read(&read)?.map(|batch| Ok(batch?))),
+        batches: snapshot.read(&read)?,
         bytes: Arc::new(snapshot.bytes.unwrap_or(0).into()),
+        is_sampled: false,
     })
 }
 
@@ -204,8 +251,8 @@ enum Source {
 }
 
 /// CSV with a header. The schema is given, or inferred from the first records of all inputs.
-fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
-    let files = input::files(&args.input, input::CSV_EXTENSIONS)?;
+fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
+    let files = input::files(input, input::Kind::Csv { delimiter }.extensions())?;
     let bytes: u64 = files.iter().filter_map(|file| file.input.stored_bytes()).sum();
     let declared = options.partitions.as_ref().map_or(&[][..], |types| types.fields());
     let partitions = Partitions::new(&files, declared)?;
@@ -213,42 +260,45 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
         let (name, values) = (file.input.name(), partitions.values(&file)?);
         Ok(Text { name, values, source: Source::Closed(file.input) })
     };
-    let mut texts = files.into_iter().map(text).collect::<Result<Vec<_>, Error>>()?;
-    let schema = match &options.schema {
-        Some(schema) => Arc::clone(schema),
-        None => Arc::new(inferred(&mut texts, options, delimiter)?),
+    let mut texts = files.into_iter().map(text).collect::<Result<Vec<_>>>()?;
+    let (schema, is_sampled) = match &options.schema {
+        Some(schema) => (Arc::clone(schema), false),
+        None => {
+            let (schema, is_sampled) = inferred(&mut texts, options, delimiter)?;
+            (Arc::new(schema), is_sampled)
+        }
+    };
+    let schema = match &options.types {
+        Some(types) => Arc::new(typed(&schema, types)?),
+        None => schema,
     };
     let all = partitions.schema(&schema);
-    let kept = match &options.columns {
-        Some(names) => places(&all, names)?,
-        None => (0..all.fields().len()).collect(),
+    let output = project(&all, options.columns.as_deref())?;
+    // What of it is in the text, and needed.
+    let is_needed = |name: &String| options.filter.is_some() || output.index_of(name).is_ok();
+    let fields = schema.fields().iter().enumerate();
+    let own: Vec<usize> =
+        fields.filter(|(_, field)| is_needed(field.name())).map(|(at, _)| at).collect();
+    let csv_options = CsvOptions {
+        delimiter,
+        record_bytes_max: options.record_bytes_max,
+        fields_max: options.fields_max,
+        is_inferred: is_sampled,
     };
-    // What of it is in the text.
-    let of_folder = |name: &str| partitions.fields().iter().any(|field| field.name() == name);
-    let names = || kept.iter().map(|at| all.field(*at).name().as_str());
-    let own = names().filter(|name| !of_folder(name)).map(|name| schema.index_of(name));
-    let own = own.collect::<Result<Vec<_>, _>>().map_err(Error::from)?;
-    let limits = (options.record_bytes_max, options.fields_max);
-    let options = options.clone();
+    let open_options = options.clone();
     let mut opened = texts.into_iter().map(move |text| {
-        let reader = text.source.open(&options)?;
-        let csv = Csv::new(text.name, reader, &schema, Some(&own), delimiter, limits)?;
+        let reader = text.source.open(&open_options)?;
+        let csv = Csv::new(text.name, reader, &schema, Some(&own), csv_options)?;
         Ok((csv, text.values))
     });
-    let (first, values) = opened.next().ok_or_else(|| Failure::Usage("no input".to_owned()))??;
-    let extended = partitions.schema(&first.schema());
-    let order = names().map(|name| extended.index_of(name)).collect::<Result<Vec<_>, _>>();
-    let order = order.map_err(Error::from)?;
-    let output = Arc::new(extended.project(&order).map_err(Error::from)?);
-    let mut current = Some((first, values));
+    // Whatever is wrong with the first is known before anything is written.
+    let mut current = opened.next().transpose()?;
     let batches = std::iter::from_fn(move || {
         loop {
             let (csv, values) = current.as_mut()?;
             match csv.next() {
                 Some(batch) => {
-                    let batch = batch.and_then(|batch| partitions.extend(&batch, values));
-                    let batch = batch.and_then(|batch| Ok(batch.project(&order)?));
-                    return Some(batch.map_err(Failure::Work));
+                    return Some(batch.and_then(|batch| partitions.extend(&batch, values)));
                 }
                 None => match opened.next()? {
                     Ok(next) => current = Some(next),
@@ -260,11 +310,24 @@ fn text(args: &ConvertArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome
             }
         }
     });
-    Ok(Table { schema: output, batches: Box::new(batches), bytes: Arc::new(bytes.into()) })
+    let filter = options.filter.clone();
+    let batches = Box::new(Selected::new(batches, &all, Arc::clone(&output), filter)?);
+    Ok(Table { schema: output, batches, bytes: Arc::new(bytes.into()), is_sampled })
+}
+
+/// The schema with other types for some of its columns.
+fn typed(schema: &Schema, types: &Schema) -> Result<Schema> {
+    let typed = with_types(schema, types)?;
+    match typed.fields().get(schema.fields().len()) {
+        Some(added) => {
+            Err(Error::Config(format!("--types: there is no column {:?}", added.name())))
+        }
+        None => Ok(typed),
+    }
 }
 
 impl Source {
-    fn open(self, options: &JsonReadOptions) -> Outcome<Box<dyn BufRead>> {
+    fn open(self, options: &JsonReadOptions) -> Result<Box<dyn BufRead>> {
         match self {
             Self::Closed(input) => opened(input, options),
             Self::Begun(reader) => Ok(reader),
@@ -272,8 +335,12 @@ impl Source {
     }
 }
 
-/// The schema of the first records of the texts.
-fn inferred(texts: &mut [Text], options: &JsonReadOptions, delimiter: u8) -> Outcome<Schema> {
+/// The schema of the first records of the texts, and whether there may be more records.
+fn inferred(
+    texts: &mut [Text],
+    options: &JsonReadOptions,
+    delimiter: u8,
+) -> Result<(Schema, bool)> {
     let (records, most) = match options.infer_records {
         InferRecords::All => (None, usize::MAX),
         InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
@@ -296,7 +363,8 @@ fn inferred(texts: &mut [Text], options: &JsonReadOptions, delimiter: u8) -> Out
             None => Source::Begun(Box::new(Cursor::new(read).chain(reader))),
         };
     }
-    Ok(inference.schema())
+    let is_sampled = inference.is_done();
+    Ok((inference.schema(), is_sampled))
 }
 
 /// The same input, if it can be opened twice.
@@ -314,7 +382,7 @@ fn again(input: &Input) -> Option<Input> {
 }
 
 /// A reader of the decompressed text.
-fn opened(input: Input, options: &JsonReadOptions) -> Outcome<Box<dyn BufRead>> {
+fn opened(input: Input, options: &JsonReadOptions) -> Result<Box<dyn BufRead>> {
     let open = OpenOptions { compression: options.compression, ..OpenOptions::default() };
     let name = input.name();
     let mut reader: Box<dyn BufRead> = match input.open(&open)?.content {
@@ -337,17 +405,4 @@ impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
         (*self.0).as_ref()
     }
-}
-
-/// The positions of columns, by name.
-fn places(schema: &Schema, names: &[String]) -> Outcome<Vec<usize>> {
-    let mut seen = BTreeSet::new();
-    let place = |name: &String| {
-        if !seen.insert(name.clone()) {
-            return Err(Failure::Usage(format!("column {name:?} is named twice")));
-        }
-        let found = schema.fields().iter().position(|field: &Arc<Field>| field.name() == name);
-        found.ok_or_else(|| Failure::Usage(format!("there is no column {name:?}")))
-    };
-    names.iter().map(place).collect()
 }

@@ -21,7 +21,7 @@ use arrowsmith::parquet::Predicate;
 use arrowsmith::{Error, Result};
 
 use crate::live::Upstream;
-use crate::select::{Limited, Selected, condition, conform};
+use crate::select::{Limited, Selected, condition, conform, project};
 
 pub(crate) use split::split;
 
@@ -198,19 +198,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Config`] names a column that is not there, or twice.
     pub fn schema_of(&self, columns: Option<&[String]>) -> Result<SchemaRef> {
-        let Some(columns) = columns else { return Ok(Arc::clone(&self.schema)) };
-        let mut places = Vec::with_capacity(columns.len());
-        for column in columns {
-            let place = self
-                .schema
-                .index_of(column)
-                .map_err(|_| Error::Config(format!("there is no column {column:?}")))?;
-            if places.contains(&place) {
-                return Err(Error::Config(format!("column {column:?} is named twice")));
-            }
-            places.push(place);
-        }
-        Ok(Arc::new(self.schema.project(&places)?))
+        project(&self.schema, columns)
     }
 
     /// Whether a request is valid for it.

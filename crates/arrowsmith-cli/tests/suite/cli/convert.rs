@@ -383,6 +383,44 @@ fn arrow_files_and_streams_are_inputs() {
     ran.assert_status(2);
 }
 
+/// By the first bytes, where there is no name, and in folders by the names of the files.
+#[test]
+fn formats_are_detected() {
+    let folder = Folder::new();
+    folder.write("in.jsonl", "{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n");
+    let run = |args: &[&str], stdin: &[u8]| {
+        let ran = folder.run_with(&[&["convert", "-q"], args].concat(), stdin);
+        assert_eq!(ran.status, 0, "{args:?}: {}", ran.text());
+        String::from_utf8_lossy(ran.stdout.as_ref()).into_owned()
+    };
+    let text = run(&["in.jsonl", "-o", "-", "--to", "ndjson"], b"");
+    for folder_name in ["arrow", "csv", "parquet"] {
+        std::fs::create_dir(folder.path(folder_name)).unwrap();
+    }
+    for output in ["arrow/a.arrow", "arrow/b.arrows", "csv/a.csv.gz", "parquet/a.parquet"] {
+        run(&["in.jsonl", "-o", output], b"");
+        let input = folder.read(output);
+        if !output.ends_with(".gz") {
+            folder.write("unnamed", &input);
+            assert_eq!(run(&["unnamed", "-o", "-", "--to", "ndjson"], b""), text, "{output}");
+        }
+        if output.ends_with(".arrows") {
+            assert_eq!(run(&["-", "-o", "-", "--to", "ndjson"], &input), text);
+            let selected = ["-", "-o", "-", "--to", "ndjson", "--columns", "b", "--where", "a < 2"];
+            assert_eq!(run(&selected, &input), "{\"b\":\"x\"}\n");
+            std::fs::remove_file(folder.path(output)).unwrap();
+        }
+    }
+    for input in ["arrow", "csv", "parquet", "arrow/*", "csv/a*.gz", "p*quet/*.parquet"] {
+        assert_eq!(run(&[input, "-o", "-", "--to", "ndjson"], b""), text, "{input}");
+    }
+    folder.write("csv/b.jsonl", "{}\n");
+    let ran = folder.run(&["convert", "csv", "-o", "-"]);
+    ran.assert_status(2);
+    let expected = "error: csv: there are files of CSV and of JSON: give --format\n";
+    assert!(ran.stderr.starts_with(expected), "{}", ran.stderr);
+}
+
 #[test]
 fn comma_separated_values_are_inputs() {
     let folder = Folder::new();
@@ -397,8 +435,9 @@ fn comma_separated_values_are_inputs() {
     let args = [&["convert", "-q", "b.tsv", "-o", "-", "--to", "ndjson"], &schema[..]].concat();
     assert_eq!(folder.run(&args).stdout.as_slice(), b"{\"id\":3,\"name\":\"z\"}\n".as_slice());
     for (text, message) in [
-        ("id,name\n1,x\n2\n", "line 3"),
-        ("id,name\nx,y\n", "'x' as type 'Int8'"),
+        ("id,name\n1,x\n2\n", "record 2: the header has 2 names, this record has 1\n"),
+        ("id,name\n1,x,y\n", "record 1: the header has 2 names, this record has 3\n"),
+        ("id,name\n1,\"\n\"\nx,y\n", "record 2: \"id\" of type int8 is 'x'\n"),
         ("id,other\n1,x\n", "header"),
         ("id,name\n1,\"x\n2,y\n", "a quoted value does not end"),
     ] {
@@ -417,6 +456,52 @@ fn comma_separated_values_are_inputs() {
     assert_eq!(ran.stderr, "error: a.csv: a record is longer than 10 bytes\n");
     let ran = folder.run(&["convert", "a.csv", "b.tsv", "-o", "x.arrow"]);
     ran.assert_status(2);
+}
+
+/// Types for some columns, and a condition on one that is not kept.
+#[test]
+fn columns_of_csv_have_types_and_rows_conditions() {
+    let folder = Folder::new();
+    folder.write("a.csv", "id,zip,at\n1,01234,2024-02-29\n2,98765,2024-03-01\n3,,\n");
+    let convert = |args: &[&str]| {
+        let ran =
+            folder.run(&[&["convert", "-q", "a.csv", "-o", "-", "--to", "ndjson"], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.text());
+        String::from_utf8_lossy(ran.stdout.as_ref()).into_owned()
+    };
+    let types = ["--types", "zip: utf8, id: float32"];
+    assert_eq!(
+        convert(&[&types[..], &["--where", "zip is not null"]].concat()),
+        "{\"id\":1.0,\"zip\":\"01234\",\"at\":\"2024-02-29\"}\n\
+         {\"id\":2.0,\"zip\":\"98765\",\"at\":\"2024-03-01\"}\n"
+    );
+    let rows = ["--where", "id > 1", "--columns", "at,zip", "--skip", "1", "--limit", "1"];
+    assert_eq!(convert(&rows), "{\"at\":null,\"zip\":null}\n");
+    let infer = |args: &[&str]| folder.run(&[&["infer", "a.csv"], args].concat());
+    assert_eq!(infer(&[]).stdout, b"id: int64\nzip: int64\nat: date32\n");
+    assert_eq!(infer(&types).stdout, b"id: float32\nzip: utf8\nat: date32\n");
+    let ran = infer(&["--infer-records", "1"]);
+    assert!(ran.stderr.contains("inferred from the first 1 records"), "{}", ran.stderr);
+    for (args, expected) in [
+        (["--types", "other: utf8"], "--types: there is no column \"other\""),
+        (["--types", "id.x: utf8"], "the field around it is"),
+        (["--where", "other = 1"], "other"),
+        (["--columns", "id,id"], "column \"id\" is named twice"),
+    ] {
+        let ran = folder.run(&[&["convert", "a.csv", "-o", "x.arrow"], &args[..]].concat());
+        ran.assert_status(2);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    folder.write("late.csv", format!("n\n{}2.5\n", "1\n".repeat(20)));
+    let ran = folder.run(&["convert", "late.csv", "-o", "x.arrow", "--infer-records", "10"]);
+    ran.assert_status(1);
+    assert_eq!(
+        ran.stderr,
+        "error: late.csv: record 21: \"n\" of type int64 is '2.5'; --infer-records all looks at \
+         every record, --types 'n: utf8' reads it as text\n"
+    );
+    let list = folder.run(&["convert", "a.csv", "-o", "x.arrow", "--types", "id: list<int8>"]);
+    assert!(list.status != 0 && list.stderr.contains("List"), "{}", list.stderr);
 }
 
 /// The types of what is in any of the files, in whatever order they are read.

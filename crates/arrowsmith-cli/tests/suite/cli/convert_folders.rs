@@ -104,8 +104,8 @@ fn folders_that_are_no_table_are_refused() {
     folder.write("mixed/b.parquet", "PAR1");
     fs::create_dir(folder.path("empty")).unwrap();
     for (args, part) in [
-        (&["mixed"][..], "files of Parquet and of JSON: give --format"),
-        (&["empty"], "ends in .parquet or .parq or .pq or .json or .jsonl or .ndjson"),
+        (&["mixed"][..], "files of JSON and of Parquet: give --format"),
+        (&["empty"], "ends in .json or .jsonl or .ndjson or .parquet or .parq or .pq or .arrow"),
         (&["mixed", "--format", "json", "--file-column", ""], "expected a name"),
         (&["mixed/b.parquet", "--file-column", "f"], "--file-column is for JSON input only"),
         (&["mixed", "--format", "json", "--where", "a ="], "condition"),

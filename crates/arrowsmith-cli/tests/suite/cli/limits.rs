@@ -131,7 +131,7 @@ fn inputs_of_another_format_are_called_by_its_name() {
     let folder = Folder::new();
     for (name, text, what) in [
         ("x.txt", "id,name\n1,x\n", "comma-separated values (CSV)"),
-        ("x.bin", "ARROW1\0\0\u{1}\0\0", "an Arrow IPC file"),
+        ("x.bin", "Obj\u{1}\0", "an Avro file"),
         ("x.orc", "ORC\0", "an ORC file"),
         ("x.zip", "PK\u{3}\u{4}\u{14}\0", "a zip archive"),
     ] {
