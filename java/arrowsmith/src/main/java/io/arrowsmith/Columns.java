@@ -2,12 +2,15 @@
 package io.arrowsmith;
 
 import io.arrowsmith.internal.Compiled;
+import io.arrowsmith.internal.Rules;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.apache.arrow.c.ArrowArray;
 import org.apache.arrow.c.ArrowSchema;
 import org.apache.arrow.c.Data;
@@ -48,6 +51,8 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * <tr><td>arrays, collections</td><td>list; its items are nullable unless they are primitive</td></tr>
  * <tr><td>{@code Map<K, V>} and its kinds</td><td>map; no key may be null</td></tr>
  * <tr><td>a field of Optional, OptionalInt, OptionalLong, OptionalDouble</td><td>that of the value, nullable</td></tr>
+ * <tr><td>a class with {@link Builder#convert}</td><td>that of the class that it becomes</td></tr>
+ * <tr><td>sealed interfaces and abstract classes</td><td>struct: {@code type}, the simple name of the object's class, and for each class a column of this name, null for objects of others</td></tr>
  * <tr><td>other classes and records, generic ones with their arguments</td><td>struct, of the fields of the declared class</td></tr>
  * </table>
  *
@@ -92,9 +97,144 @@ public final class Columns<T> {
    * @throws ColumnsException as {@link #of(Class)}
    */
   public static <T> Columns<T> of(final Class<T> type, final MethodHandles.Lookup lookup) {
-    Objects.requireNonNull(type, "type");
-    final int cores = Runtime.getRuntime().availableProcessors();
-    return new Columns<>(type, new Compiled(type, lookup), cores);
+    return builder(type).lookup(lookup).build();
+  }
+
+  /**
+   * For a class that cannot have annotations, or has fields of types without a column.
+   *
+   * @param <T> the class
+   * @param type the class
+   * @return a builder of its columns
+   */
+  public static <T> Builder<T> builder(final Class<T> type) {
+    return new Builder<>(type);
+  }
+
+  /**
+   * Says of fields and types what their classes do not say; it comes before annotations.
+   *
+   * <pre>{@code
+   * Columns<Order> columns =
+   *     Columns.builder(Order.class)
+   *         .convert(Money.class, Long.class, Money::cents, Money::ofCents)
+   *         .name(Order.class, "id", "order_id")
+   *         .ignore(Customer.class, "cache")
+   *         .build();
+   * }</pre>
+   *
+   * <p>A rule for what the class does not contain is an error.
+   *
+   * @param <T> the class
+   */
+  public static final class Builder<T> {
+    private final Class<T> type;
+    private final Rules rules = new Rules();
+    private MethodHandles.Lookup lookup = MethodHandles.lookup();
+
+    private Builder(final Class<T> type) {
+      this.type = Objects.requireNonNull(type, "type");
+    }
+
+    /**
+     * Another name for a column.
+     *
+     * @param of the class that declares the field
+     * @param field the name of the field
+     * @param column the name of its column
+     * @return this
+     * @throws ColumnsException if the class has no such field
+     */
+    public Builder<T> name(final Class<?> of, final String field, final String column) {
+      rules.name(declared(of, field), Objects.requireNonNull(column, "column"));
+      return this;
+    }
+
+    /**
+     * A field without a column, as by {@link ColumnIgnore}.
+     *
+     * @param of the class that declares the field
+     * @param field the name of the field
+     * @return this
+     * @throws ColumnsException if the class has no such field
+     */
+    public Builder<T> ignore(final Class<?> of, final String field) {
+      rules.ignore(declared(of, field));
+      return this;
+    }
+
+    /**
+     * Digits of the decimals of a field, as by {@link DecimalColumn}.
+     *
+     * @param of the class that declares the field
+     * @param field the name of the field
+     * @param precision the most digits of a value, from 1 to 38
+     * @param scale the digits after the point of all values, from 0 to the precision
+     * @return this
+     * @throws ColumnsException if the class has no such field
+     */
+    public Builder<T> decimal(
+        final Class<?> of, final String field, final int precision, final int scale) {
+      rules.decimal(declared(of, field), precision, scale);
+      return this;
+    }
+
+    /**
+     * Objects of a class as values of another one, wherever they are: in fields, lists, arrays and
+     * maps. The class is that of the declaration. Null stays null.
+     *
+     * @param <A> the class
+     * @param <B> that of the column's values
+     * @param from the class; not primitive and not generic
+     * @param to the class of the column's values: {@code Long}, {@code String}, a record, …
+     * @param encode the value of an object; threads may call it concurrently
+     * @param decode the object of a value
+     * @return this
+     */
+    public <A, B> Builder<T> convert(
+        final Class<A> from,
+        final Class<B> to,
+        final Function<? super A, ? extends B> encode,
+        final Function<? super B, ? extends A> decode) {
+      if (from.isPrimitive() || to.isPrimitive()) {
+        throw new ColumnsException("", "a conversion is from and to objects: Integer.class in place of int.class");
+      }
+      Objects.requireNonNull(encode, "encode");
+      Objects.requireNonNull(decode, "decode");
+      rules.convert(from, to, encode, decode);
+      return this;
+    }
+
+    /**
+     * For classes of a module that is not open.
+     *
+     * @param with a lookup with access to the private members of the class, and of all that it
+     * contains
+     * @return this
+     */
+    public Builder<T> lookup(final MethodHandles.Lookup with) {
+      lookup = Objects.requireNonNull(with, "with");
+      return this;
+    }
+
+    private static Field declared(final Class<?> of, final String field) {
+      try {
+        return of.getDeclaredField(field);
+      } catch (NoSuchFieldException e) {
+        throw new ColumnsException("", of.getName() + " declares no field " + field, e);
+      }
+    }
+
+    /**
+     * Compiles the class.
+     *
+     * @return its columns, for as many threads as there are cores
+     * @throws ColumnsException as {@link Columns#of(Class)}, and for a rule that has no effect
+     */
+    public Columns<T> build() {
+      final int cores = Runtime.getRuntime().availableProcessors();
+      return new Columns<>(type, new Compiled(type, rules, lookup), cores);
+    }
   }
 
   /**

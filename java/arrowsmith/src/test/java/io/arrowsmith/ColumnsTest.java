@@ -352,7 +352,7 @@ class ColumnsTest {
       assertEquals(1, back.kept);
       assertSame(Thread.currentThread(), back.thread);
     }
-    assertTrue(refused(Any.class).getMessage().endsWith("; @ColumnIgnore leaves a field out"));
+    assertTrue(refused(Any.class).getMessage().endsWith("; @ColumnIgnore leaves a field out, Columns.builder converts its values"));
   }
 
   record Named(@ColumnName("the id") long id, @ColumnName("id") String text, NamedInner inner) {}
@@ -482,7 +482,7 @@ class ColumnsTest {
   void refusedClasses() {
     assertEquals("next", refused(Node.class).path());
     assertEquals(
-        "next: a cycle: Node → Node contains itself; @ColumnIgnore leaves a field out",
+        "next: a cycle: Node → Node contains itself; @ColumnIgnore leaves a field out, Columns.builder converts its values",
         refused(Node.class).getMessage());
     assertEquals("left.trees[][]", refused(Tree.class).path());
     assertTrue(refused(Tree.class).getMessage().contains("Tree → Branch → Tree"));
@@ -511,7 +511,7 @@ class ColumnsTest {
     assertEquals("mark", inner.path());
     assertEquals(
         "mark: cannot become a column: " + Empty.class.getName()
-            + " has no fields that become columns; @ColumnIgnore leaves a field out",
+            + " has no fields that become columns; @ColumnIgnore leaves a field out, Columns.builder converts its values",
         inner.getMessage());
     assertEquals(
         Ignored.class.getName()

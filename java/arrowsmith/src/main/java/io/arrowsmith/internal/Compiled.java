@@ -20,10 +20,11 @@ public final class Compiled {
    * Compiles a class.
    *
    * @param type the class
+   * @param rules what is said of it beside its declaration
    * @param lookup a lookup with access to it
    */
-  public Compiled(final Class<?> type, final MethodHandles.Lookup lookup) {
-    this.root = Layouts.compile(type, lookup);
+  public Compiled(final Class<?> type, final Rules rules, final MethodHandles.Lookup lookup) {
+    this.root = Layouts.compile(type, rules, lookup);
     this.schema = new Schema(root.children.stream().map(Node::field).toList());
   }
 

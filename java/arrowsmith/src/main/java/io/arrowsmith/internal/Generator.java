@@ -99,21 +99,34 @@ final class Generator {
     try {
       final MethodType get = MethodType.methodType(Object.class);
       for (final String name : List.of("getKey", "getValue")) {
-        final Class<?> type = members.get(generator.handles.size()).valueType();
-        generator.handles.add(
-            lookup
-                .findVirtual(Map.Entry.class, name, get)
-                .asType(MethodType.methodType(type, Object.class)));
+        final Node member = members.get(generator.handles.size());
+        final MethodHandle getter = lookup.findVirtual(Map.Entry.class, name, get);
+        generator.handles.add(unwrapping(getter, member));
       }
       final MethodType make = MethodType.methodType(void.class, Object.class, Object.class);
-      generator.handles.add(
-          lookup
-              .findConstructor(AbstractMap.SimpleImmutableEntry.class, make)
-              .asType(make.changeReturnType(Object.class)));
+      MethodHandle entry = lookup.findConstructor(AbstractMap.SimpleImmutableEntry.class, make);
+      entry = wrapping(wrapping(entry, 0, members.get(0)), 1, members.get(1));
+      generator.handles.add(entry.asType(make.changeReturnType(Object.class)));
     } catch (ReflectiveOperationException e) {
       throw new ColumnsException(path, "no code could be generated for entries", e);
     }
     return generator.load(path, Map.Entry.class, null, true);
+  }
+
+  /** The codec of a sealed type. */
+  static Codec cases(
+      final String path, final Class<?> type, final Cases cases, final List<Node> members) {
+    final Generator generator = new Generator(CODEC + "$" + type.getSimpleName(), members);
+    try {
+      final List<MethodHandle> handles = cases.handles();
+      for (int member = 0; member < members.size(); member++) {
+        generator.handles.add(unwrapping(handles.get(member), members.get(member)));
+      }
+      generator.handles.add(handles.get(members.size()));
+    } catch (ReflectiveOperationException | IllegalArgumentException e) {
+      throw new ColumnsException(path, "no code could be generated for " + type.getName(), e);
+    }
+    return generator.load(path, type, null, true);
   }
 
   /**
@@ -182,14 +195,15 @@ final class Generator {
       final Node node,
       final MethodHandles.Lookup lookup) {
     try {
-      MethodHandle getter = inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field);
-      if (node.wrapper != null) {
-        getter = MethodHandles.filterReturnValue(getter, node.wrapper.unwrap);
-      }
-      return getter.asType(MethodType.methodType(node.valueType(), Object.class));
+      return unwrapping(inside(path, field.getDeclaringClass(), lookup).unreflectGetter(field), node);
     } catch (IllegalAccessException e) {
       throw new ColumnsException(path, field + " cannot be read", e);
     }
+  }
+
+  private static MethodHandle unwrapping(final MethodHandle getter, final Node node) {
+    final MethodHandle plain = node.around == null ? getter : node.around.unwrapping(getter);
+    return plain.asType(MethodType.methodType(node.valueType(), Object.class));
   }
 
   private static boolean isFinal(final Field field) {
@@ -252,7 +266,7 @@ final class Generator {
   }
 
   private static MethodHandle wrapping(final MethodHandle handle, final int at, final Node node) {
-    return node.wrapper == null ? handle : MethodHandles.filterArguments(handle, at, node.wrapper.wrap);
+    return node.around == null ? handle : node.around.wrapping(handle, at);
   }
 
   /**

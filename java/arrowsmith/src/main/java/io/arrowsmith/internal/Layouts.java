@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
-import io.arrowsmith.ColumnIgnore;
-import io.arrowsmith.ColumnName;
 import io.arrowsmith.ColumnsException;
-import io.arrowsmith.DecimalColumn;
 import java.lang.invoke.MethodHandles;
 import java.lang.reflect.Field;
 import java.lang.reflect.GenericArrayType;
@@ -37,17 +34,20 @@ public final class Layouts {
   private static final int DEPTH_MAX = 256;
 
   /** The way out of a field that cannot become a column. */
-  private static final String LEAVE_OUT = "; @ColumnIgnore leaves a field out";
+  private static final String LEAVE_OUT =
+      "; @ColumnIgnore leaves a field out, Columns.builder converts its values";
 
   /** An array of what a type parameter stands for. */
   private static final Class<?> ARRAY = Object[].class;
 
   private final MethodHandles.Lookup lookup;
+  private final Rules rules;
   private final Map<Type, Codec> codecs = new HashMap<>();
   private final Set<Type> open = new LinkedHashSet<>();
   private int columns;
 
-  private Layouts(final MethodHandles.Lookup lookup) {
+  private Layouts(final Rules rules, final MethodHandles.Lookup lookup) {
+    this.rules = rules;
     this.lookup = lookup;
   }
 
@@ -74,7 +74,7 @@ public final class Layouts {
   private record Member(Field field, Type type) {}
 
   /** The result of compiling a class. */
-  static Node compile(final Class<?> type, final MethodHandles.Lookup lookup) {
+  static Node compile(final Class<?> type, final Rules rules, final MethodHandles.Lookup lookup) {
     if (type.isPrimitive()
         || type.isArray()
         || Kind.of(type) != null
@@ -82,7 +82,9 @@ public final class Layouts {
         || Map.class.isAssignableFrom(type)) {
       throw new ColumnsException("", type.getName() + " is one value; columns are made of a class with fields");
     }
-    return new Layouts(lookup).struct("", "", type);
+    final Node root = new Layouts(rules, lookup).struct("", "", type);
+    rules.refuseUnused(type);
+    return root;
   }
 
   private static ColumnsException refused(final String path, final String why) {
@@ -116,12 +118,15 @@ public final class Layouts {
   }
 
   private Node node(
-      final String path, final String name, final Type type, final DecimalColumn digits) {
+      final String path, final String name, final Type type, final Rules.Digits digits) {
     if (++columns > COLUMNS_MAX) {
       throw new ColumnsException(path, "more than " + COLUMNS_MAX + " columns");
     }
     if (!(type instanceof Applied generic)) {
-      return plain(path, name, (Class<?>) type, digits);
+      final Class<?> value = rules.converted((Class<?>) type);
+      return value == null
+          ? plain(path, name, (Class<?>) type, digits)
+          : plain(path, name, value, digits).in(rules.around((Class<?>) type));
     }
     final Class<?> raw = generic.raw();
     final List<Type> arguments = generic.arguments();
@@ -136,7 +141,7 @@ public final class Layouts {
   }
 
   private Node plain(
-      final String path, final String name, final Class<?> type, final DecimalColumn digits) {
+      final String path, final String name, final Class<?> type, final Rules.Digits digits) {
     final Kind kind = Kind.of(type);
     if (kind != null) {
       final Node value = new Node(path, name, kind, type, List.of(), null);
@@ -155,7 +160,7 @@ public final class Layouts {
     return struct(path, name, type);
   }
 
-  private static ArrowType decimal(final String path, final DecimalColumn digits) {
+  private static ArrowType decimal(final String path, final Rules.Digits digits) {
     if (digits == null) {
       throw refused(
           path, "a BigDecimal has any number of digits; @DecimalColumn(precision = …, scale = …) says how many");
@@ -163,7 +168,7 @@ public final class Layouts {
     final int precision = digits.precision();
     if (precision < 1 || precision > Kind.DIGITS_MAX || digits.scale() < 0 || digits.scale() > precision) {
       throw new ColumnsException(
-          path, digits + ": the precision is from 1 to " + Kind.DIGITS_MAX + ", the scale from 0 to the precision");
+          path, "precision " + precision + ", scale " + digits.scale() + ": the precision is from 1 to " + Kind.DIGITS_MAX + ", the scale from 0 to the precision");
     }
     return new ArrowType.Decimal(precision, digits.scale(), 128);
   }
@@ -180,7 +185,7 @@ public final class Layouts {
       final String name,
       final Class<?> type,
       final Type element,
-      final DecimalColumn digits) {
+      final Rules.Digits digits) {
     final Node below = node(path + "[]", "item", element, digits);
     return new Node(path, name, Kind.LIST, type, List.of(below), null);
   }
@@ -190,7 +195,7 @@ public final class Layouts {
       final String name,
       final Class<?> type,
       final List<Type> of,
-      final DecimalColumn digits) {
+      final Rules.Digits digits) {
     final Node key = node(path + ".key", "key", of.get(0), digits).required();
     final Node value = node(path + ".value", "value", of.get(1), digits);
     final List<Node> members = List.of(key, value);
@@ -201,13 +206,11 @@ public final class Layouts {
 
   private Node struct(final String path, final String name, final Type key) {
     final Class<?> type = key instanceof Applied generic ? generic.raw() : (Class<?>) key;
+    if (Cases.is(type)) {
+      return sealed(path, name, type, key);
+    }
     refuseShapeless(path, type, key);
-    if (!open.add(key)) {
-      throw new ColumnsException(path, "a cycle: " + cycle(key) + " contains itself" + LEAVE_OUT);
-    }
-    if (open.size() > DEPTH_MAX) {
-      throw new ColumnsException(path, "more than " + DEPTH_MAX + " classes in each other");
-    }
+    enter(path, key);
     final List<Member> members = members(path, key);
     if (members.isEmpty()) {
       throw empty(path, type);
@@ -216,8 +219,7 @@ public final class Layouts {
     final Set<String> names = new LinkedHashSet<>();
     for (final Member member : members) {
       final Field field = member.field();
-      final ColumnName named = field.getAnnotation(ColumnName.class);
-      final String column = named == null ? field.getName() : named.value();
+      final String column = rules.name(field);
       final String below = path.isEmpty() ? column : path + "." + column;
       if (!names.add(column)) {
         throw new ColumnsException(
@@ -235,6 +237,42 @@ public final class Layouts {
     return new Node(path, name, Kind.STRUCT, type, children, codec);
   }
 
+  private void enter(final String path, final Type key) {
+    if (!open.add(key)) {
+      throw new ColumnsException(path, "a cycle: " + cycle(key) + " contains itself" + LEAVE_OUT);
+    }
+    if (open.size() > DEPTH_MAX) {
+      throw new ColumnsException(path, "more than " + DEPTH_MAX + " classes in each other");
+    }
+  }
+
+  /** One of several classes: its name, and a column for each of them. */
+  private Node sealed(
+      final String path, final String name, final Class<?> type, final Type key) {
+    if (key != type || type.getTypeParameters().length > 0) {
+      throw refused(path, type.getName() + " is sealed and has type parameters");
+    }
+    enter(path, key);
+    final String start = path.isEmpty() ? "" : path + ".";
+    final List<Node> members = new ArrayList<>();
+    members.add(new Node(start + Cases.TAG, Cases.TAG, Kind.UTF8, String.class, List.of(), null));
+    final Set<String> names = new LinkedHashSet<>(Set.of(Cases.TAG));
+    final List<Class<?>> classes = Cases.of(type);
+    for (final Class<?> one : classes) {
+      final String column = one.getSimpleName();
+      if (Cases.isOpen(one)) {
+        throw refused(path, one.getName() + " is non-sealed: its subclasses are not known");
+      }
+      if (!names.add(column)) {
+        throw refused(path, "of the classes of " + type.getName() + ", two are called " + column);
+      }
+      members.add(node(start + column, column, one, null));
+    }
+    open.remove(key);
+    final Codec codec = Generator.cases(path, type, new Cases(path, classes), members);
+    return new Node(path, name, Kind.STRUCT, type, members, codec);
+  }
+
   private static ColumnsException empty(final String path, final Class<?> type) {
     final String name = type.getName();
     if (path.isEmpty()) {
@@ -245,17 +283,18 @@ public final class Layouts {
   }
 
   private Node member(final String path, final String name, final Member member) {
-    final DecimalColumn digits = member.field().getAnnotation(DecimalColumn.class);
+    final Rules.Digits digits = rules.digits(member.field());
     final Type type = member.type();
-    final Wrapper wrapper = Wrapper.of(member.field().getType());
+    final Class<?> declared = member.field().getType();
+    final Wrapper wrapper = rules.converted(declared) == null ? Wrapper.of(declared) : null;
     if (wrapper == null) {
       return node(path, name, type, digits);
     }
     if (wrapper.value != null) {
-      return node(path, name, wrapper.value, digits).wrapped(wrapper);
+      return node(path, name, wrapper.value, digits).in(wrapper.around);
     }
     if (type instanceof Applied generic) {
-      return node(path, name, generic.arguments().get(0), digits).wrapped(wrapper);
+      return node(path, name, generic.arguments().get(0), digits).in(wrapper.around);
     }
     throw refused(path, type.getTypeName() + " has no type argument; write Optional<…>");
   }
@@ -291,7 +330,7 @@ public final class Layouts {
   }
 
   /** The fields of a class's objects, those of superclasses first. */
-  private static List<Member> members(final String path, final Type key) {
+  private List<Member> members(final String path, final Type key) {
     final Class<?> type = key instanceof Applied generic ? generic.raw() : (Class<?>) key;
     final Map<TypeVariable<?>, Type> known = key instanceof Applied generic ? generic.known() : Map.of();
     final List<Member> members = new ArrayList<>();
@@ -301,7 +340,7 @@ public final class Layouts {
     }
     try {
       for (final Field field : ownFields(type)) {
-        if (!field.isAnnotationPresent(ColumnIgnore.class)) {
+        if (!rules.isIgnored(field)) {
           final String below = path.isEmpty() ? field.getName() : path + "." + field.getName();
           members.add(new Member(field, resolved(below, field.getGenericType(), known)));
         }

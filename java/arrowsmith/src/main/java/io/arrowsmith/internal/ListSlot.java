@@ -10,6 +10,7 @@ import java.util.RandomAccess;
 final class ListSlot extends Slot {
   private final Slot element;
   private final Slot[] elements;
+  private final Around around;
   private final boolean deep;
   private long measured;
   private long offsetAt;
@@ -20,6 +21,7 @@ final class ListSlot extends Slot {
     super(column);
     this.elements = column.slots();
     this.element = elements[0];
+    this.around = column.node.element().around;
     this.deep = column.node.element().isVariable();
   }
 
@@ -37,7 +39,7 @@ final class ListSlot extends Slot {
       measured += array.length;
       if (deep) {
         for (final Object one : array) {
-          element.measure(one);
+          element.measure(inner(one));
         }
       }
       return;
@@ -49,8 +51,12 @@ final class ListSlot extends Slot {
     }
     for (final Object one : collection) {
       measured++;
-      element.measure(one);
+      element.measure(inner(one));
     }
+  }
+
+  private Object inner(final Object one) {
+    return around == null ? one : around.unwrap().apply(one);
   }
 
   private static Collection<?> collection(final Object value) {
@@ -81,20 +87,20 @@ final class ListSlot extends Slot {
       if (value instanceof Object[] array) {
         take(array.length);
         for (final Object one : array) {
-          element.append(one);
+          element.append(inner(one));
         }
       } else if (value instanceof RandomAccess && value instanceof List<?> list) {
         final int size = list.size();
         take(size);
         for (int i = 0; i < size; i++) {
-          element.append(list.get(i));
+          element.append(inner(list.get(i)));
         }
       } else {
         // A single pass: an iterator may return more or fewer elements than the size.
         final Object[] array = collection(value).toArray();
         take(array.length);
         for (final Object one : array) {
-          element.append(one);
+          element.append(inner(one));
         }
       }
     }

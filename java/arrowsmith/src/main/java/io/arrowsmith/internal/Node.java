@@ -35,8 +35,8 @@ final class Node {
    */
   final boolean required;
 
-  /** What a field has around its value, or null. */
-  final Wrapper wrapper;
+  /** What the Java value is around that of the column, or null if it is that. */
+  final Around around;
 
   Node(
       final String path,
@@ -53,11 +53,11 @@ final class Node {
     this.children = children;
     this.codec = codec;
     this.required = false;
-    this.wrapper = null;
+    this.around = null;
   }
 
   private Node(
-      final Node other, final ArrowType arrowType, final boolean required, final Wrapper wrapper) {
+      final Node other, final ArrowType arrowType, final boolean required, final Around around) {
     this.path = other.path;
     this.name = other.name;
     this.kind = other.kind;
@@ -66,22 +66,27 @@ final class Node {
     this.children = other.children;
     this.codec = other.codec;
     this.required = required;
-    this.wrapper = wrapper;
+    this.around = around;
   }
 
   /** The same, but never null. */
   Node required() {
-    return new Node(this, arrowType, true, wrapper);
+    return new Node(this, arrowType, true, around);
   }
 
   /** The same, with another Arrow type of the same kind. */
   Node typed(final ArrowType other) {
-    return new Node(this, other, required, wrapper);
+    return new Node(this, other, required, around);
   }
 
-  /** The same, of a field that has this around the value. */
-  Node wrapped(final Wrapper by) {
-    return new Node(this, arrowType, required, by);
+  /** The same, with this around the Java value. */
+  Node in(final Around outer) {
+    return new Node(this, arrowType, required, around == null ? outer : around.in(outer));
+  }
+
+  /** The Java type, with what is around the value; erased. */
+  Class<?> outerType() {
+    return around == null ? type : around.type();
   }
 
   /** Whether it is a field of a primitive type, which is never null. */

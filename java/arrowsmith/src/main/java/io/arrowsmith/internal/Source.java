@@ -219,6 +219,12 @@ final class Source {
     };
   }
 
+  /** The same, with what is around it. */
+  private Object outer(final int row) {
+    final Object value = get(row);
+    return node.around == null ? value : node.around.wrap().apply(value);
+  }
+
   private static Instant instant(final long nanos) {
     return Instant.ofEpochSecond(Math.floorDiv(nanos, NANOS), Math.floorMod(nanos, NANOS));
   }
@@ -287,15 +293,15 @@ final class Source {
       return element.array(start, length);
     }
     if (node.type.isArray()) {
-      final Object[] array = (Object[]) Array.newInstance(element.node.type, length);
+      final Object[] array = (Object[]) Array.newInstance(element.node.outerType(), length);
       for (int i = 0; i < length; i++) {
-        array[i] = element.get(start + i);
+        array[i] = element.outer(start + i);
       }
       return array;
     }
     final Collection<Object> collection = collection(length);
     for (int i = 0; i < length; i++) {
-      collection.add(element.get(start + i));
+      collection.add(element.outer(start + i));
     }
     return collection;
   }
