@@ -209,6 +209,16 @@ def test_missing_credentials_name_the_remedy(store: Store, monkeypatch: pytest.M
         arrowsmith.read_json("s3://box/a.jsonl", storage_options=options)
 
 
+def test_a_signed_url_is_read_and_not_shown(store: Store) -> None:
+    store.objects["/x.jsonl"] = TEXT
+    url = f"{store.url}/x.jsonl"
+    table = arrowsmith.read_json(f"{url}?sig=SECRET", file_column="file")
+    assert table.to_pylist() == [{"id": n, "file": f"{url}?***"} for n in (1, 2)]
+    assert arrowsmith.scan_json(f"{url}?sig=SECRET").filter("id = 2").collect().num_rows == 1
+    with pytest.raises(FileNotFoundError, match=r"404 Not Found: .*/y\.jsonl\?\*\*\*'$"):
+        arrowsmith.read_json(f"{store.url}/y.jsonl?sig=SECRET")
+
+
 def count(url: str) -> int | str:
     """Return the rows, or what was raised: for another process."""
     try:
