@@ -154,7 +154,7 @@ fn what_is_wrong_is_named_by_its_path() {
         ("[limits]\ndepth = true", "limits.depth: expected a whole number from 0, found true"),
         ("[service]\nhttp = 1", "service.http: expected text in quotes, found 1"),
         ("[tls]\nkey = 'x'", "tls.certificates: is needed"),
-        ("[servise]\n", "servise: no such setting; there are service, tls, limits, stream"),
+        ("[server]\n", "server: no such setting; there are service, tls, limits, stream"),
     ] {
         let error = load(&format!("{stream}{text}\n"), &[], &[]).unwrap_err().to_string();
         assert_eq!(error, expected, "{text}");
