@@ -20,6 +20,8 @@ use arrowsmith_publish_flight::{Delivery, FlightOptions, FlightPublish, Tls};
 use arrowsmith_testkit::tools;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tonic::transport::Channel;
 
 /// A message with these rows, told apart by its number.
@@ -85,44 +87,67 @@ async fn subscribers_get_everything_in_order_and_then_it_counts_as_published() {
     assert!(early.next().await.is_none());
 }
 
+/// Connections that say nothing, or begin a preface that never ends.
+async fn silent(address: SocketAddr, count: usize) -> Vec<TcpStream> {
+    let mut all = Vec::new();
+    for number in 0..count {
+        let mut socket = TcpStream::connect(address).await.unwrap();
+        if number % 2 == 0 {
+            socket.write_all(b"PRI * HTTP/2").await.unwrap();
+        }
+        all.push(socket);
+    }
+    all
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_sockets_are_closed_and_lock_no_client_out() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+async fn silent_sockets_lock_no_client_out() {
     let limits = FlightOptions {
         connections_max: 2,
-        greeting_timeout_ms: 500,
+        greeting_timeout_ms: 3_600_000,
         tokens: vec!["secret".to_owned()],
         ..options()
     };
     let mut sink = start(limits).await;
     let address = sink.address();
-    let mut silent = Vec::new();
-    for number in 0..200 {
-        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
-        if number % 2 == 0 {
-            // The start of the preface, which never ends.
-            socket.write_all(b"PRI * HTTP/2").await.unwrap();
-        }
-        silent.push(socket);
-    }
+    let silent = silent(address, 200).await;
     let mut known = client(address).await;
     known.add_header("authorization", "Bearer secret").unwrap();
     let mut subscriber = known.do_get(Ticket::new("cars")).await.unwrap();
     let receipt = sink.publish(&message(0, 3)).await.unwrap();
     assert_eq!(numbers(&subscriber.next().await.unwrap().unwrap()), [0, 1, 2]);
     receipt.await.unwrap();
-    for socket in &mut silent {
+    let mut stranger = client(address).await;
+    assert!(stranger.do_get(Ticket::new("cars")).await.is_err());
+    drop((silent, subscriber));
+    Box::new(sink).close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn silent_sockets_are_closed_and_clients_with_a_token_stay() {
+    let limits =
+        FlightOptions { greeting_timeout_ms: 500, tokens: vec!["secret".to_owned()], ..options() };
+    let mut sink = start(limits).await;
+    let address = sink.address();
+    let mut subscriber = loop {
+        // On a busy machine the time may be over before the first request.
+        let channel = Channel::from_shared(format!("http://{address}")).unwrap();
+        let Ok(channel) = channel.connect().await else { continue };
+        let mut known = FlightClient::new(channel);
+        known.add_header("authorization", "Bearer secret").unwrap();
+        if let Ok(stream) = known.do_get(Ticket::new("cars")).await {
+            break stream;
+        }
+    };
+    for mut socket in silent(address, 20).await {
         // An end or a reset.
         let mut rest = Vec::new();
         let end = socket.read_to_end(&mut rest);
-        drop(tokio::time::timeout(Duration::from_secs(20), end).await.expect("is cut off"));
+        drop(tokio::time::timeout(Duration::from_secs(60), end).await.expect("is cut off"));
     }
-    // An authenticated connection stays, beyond the time limit of the first request.
     let receipt = sink.publish(&message(1, 1)).await.unwrap();
     assert_eq!(numbers(&subscriber.next().await.unwrap().unwrap()), [1_000]);
     receipt.await.unwrap();
-    let mut stranger = client(address).await;
-    assert!(stranger.do_get(Ticket::new("cars")).await.is_err());
     drop(subscriber);
     Box::new(sink).close().await.unwrap();
 }

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use arrowsmith_ingest::Service;
 use serde_json::Value;
 
 use super::{config, lines, post, request, start, tcp, wait_for};
@@ -24,24 +25,29 @@ fn is_closed(socket: &mut TcpStream) -> bool {
     }
 }
 
+/// Connections with the beginning of a preface, of a head and of a token, which never end.
+fn begun(service: &Service) -> Vec<TcpStream> {
+    let texts =
+        [("http", "PRI * HTTP/2.0"), ("http", "POST /v1/s HTTP/1.1\r\nHo"), ("tcp/s/0", "sec")];
+    let begin = |(listener, text): (&str, &str)| {
+        let mut socket = TcpStream::connect(service.addresses()[listener]).unwrap();
+        socket.write_all(text.as_bytes()).unwrap();
+        socket
+    };
+    texts.into_iter().map(begin).collect()
+}
+
 #[test]
 fn silent_sockets_are_evicted_and_lock_no_client_out() {
     let folder = tempfile::tempdir().unwrap();
     let settings =
-        ["limits.connections=3", "limits.greeting_seconds=0.5", "stream.s.tokens=[\"secret\"]"];
+        ["limits.connections=3", "limits.greeting_seconds=3600", "stream.s.tokens=[\"secret\"]"];
     let service = start(folder.path(), &settings);
-    let mut all = Vec::new();
-    for listener in ["http", "tcp/s/0"] {
-        all.extend(silent(service.addresses()[listener], 100));
-    }
-    // The beginning of a preface, of a head and of a token, which never end.
-    let begun =
-        [("http", "PRI * HTTP/2.0"), ("http", "POST /v1/s HTTP/1.1\r\nHo"), ("tcp/s/0", "sec")];
-    for (listener, text) in begun {
-        let mut socket = TcpStream::connect(service.addresses()[listener]).unwrap();
-        socket.write_all(text.as_bytes()).unwrap();
-        all.push(socket);
-    }
+    let mut first: Vec<_> = ["http", "tcp/s/0"]
+        .into_iter()
+        .flat_map(|listener| silent(service.addresses()[listener], 100))
+        .collect();
+    let begun = begun(&service);
     for round in 0..5 {
         assert_eq!(post(&service, "/v1/s", TOKEN, &lines(round..round + 1)).0, 200);
     }
@@ -49,10 +55,23 @@ fn silent_sockets_are_evicted_and_lock_no_client_out() {
     sender.write_all(b"secret\n").unwrap();
     sender.write_all(&lines(5..6)).unwrap();
     wait_for("all", || service.status()["totals"]["published_records"] == 6);
+    assert!(is_closed(&mut first[0]), "the oldest one, for a newer one");
+    drop((first, begun, sender));
+    assert!(service.drain().is_complete());
+}
+
+#[test]
+fn silent_sockets_are_closed_after_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = ["limits.greeting_seconds=0.5", "stream.s.tokens=[\"secret\"]"];
+    let service = start(folder.path(), &settings);
+    let mut all = begun(&service);
+    for listener in ["http", "tcp/s/0"] {
+        all.extend(silent(service.addresses()[listener], 3));
+    }
     for socket in &mut all {
         assert!(is_closed(socket));
     }
-    drop(sender);
     assert!(service.drain().is_complete());
 }
 
