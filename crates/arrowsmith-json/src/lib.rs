@@ -24,7 +24,9 @@ pub mod frame;
 pub mod infer;
 mod key;
 pub mod kinds;
+mod not_text;
 mod record;
 pub mod rescue;
 
-pub use record::record_starts;
+pub use not_text::{KeyNotText, key_not_text};
+pub use record::{record_starts, records};

@@ -11,7 +11,12 @@ use crate::frame::{is_space, skip_space};
 /// The first bytes of the records of a chunk, whether they are JSON or not: of those to which a
 /// decoder gives numbers, in order.
 pub fn record_starts(text: &[u8], framing: Framing) -> impl Iterator<Item = usize> + '_ {
-    Records::new(text, framing).map(|record| skip_space(text, record.start))
+    records(text, framing).map(|record| skip_space(text, record.start))
+}
+
+/// The records of a chunk, as [`record_starts`] finds them.
+pub fn records(text: &[u8], framing: Framing) -> impl Iterator<Item = Range<usize>> + '_ {
+    Records::new(text, framing)
 }
 
 /// Where the records of a chunk are.

@@ -6,10 +6,12 @@
 //! once more, with unknown keys skipped; only text with such records is.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrowsmith_core::{DataError, DecodeOptions, Error, ErrorKind, Result, UnknownKeys};
 use arrowsmith_engine::{Chain, Engine};
+use arrowsmith_json::{key_not_text, records};
 use arrowsmith_plan::Plan;
 
 use crate::cut::Piece;
@@ -43,7 +45,8 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// Replaces errors about unknown keys in the output of a part of a piece, decoded with `plan`,
-    /// if the same records have other faults.
+    /// if the same records have other faults. Otherwise they name the key that no column can have,
+    /// if all others are known or will be: the schema so far depends on what other threads read.
     ///
     /// # Errors
     /// What the engine says of the plan.
@@ -63,11 +66,17 @@ impl Faults {
         let mut unknown: Vec<_> = rejects.chain(error).filter(unknown).collect();
         let Some(last) = unknown.last().map(|error| error.position.record) else { return Ok(()) };
         let mut others = self.others(worker, plan, (piece, from), last)?;
+        let text = piece.data().get(from..).unwrap_or_default();
+        let mut records = (0..).zip(records(text, piece.framing));
         for error in &mut unknown {
-            match others.remove(&error.position.record) {
+            let number = error.position.record;
+            match others.remove(&number) {
                 Some(other) => **error = other,
                 None if self.keys == InferredKeys::All => {
                     "a key that is text".clone_into(&mut error.expected);
+                    if let Some((_, record)) = records.find(|(at, _)| *at == number) {
+                        name_key(error, text, record, piece.offset + from as u64);
+                    }
                 }
                 None => {}
             }
@@ -107,4 +116,22 @@ impl Faults {
             }
         }
     }
+}
+
+/// Lets an error name the first key of its record that is not text. The text is at `offset` of the
+/// input.
+fn name_key(error: &mut DataError, text: &[u8], record: Range<usize>, offset: u64) {
+    const SHOWN_BYTES: usize = 40;
+    let Some(found) = text.get(record.clone()).and_then(key_not_text) else { return };
+    let at = record.start + found.range.start;
+    let lines =
+        |from, to| memchr::memchr_iter(b'\n', text.get(from..to).unwrap_or_default()).count();
+    let before = usize::try_from(error.position.offset.saturating_sub(offset)).unwrap_or(at);
+    error.position.line += lines(before, at) as u64;
+    error.position.line -= lines(at, before) as u64;
+    error.position.offset = offset + at as u64;
+    let shown = &text[at..record.start + found.range.end.min(found.range.start + SHOWN_BYTES)];
+    let dots = if found.range.len() > SHOWN_BYTES { "…" } else { "" };
+    error.found = format!("string {}{dots}", String::from_utf8_lossy(shown));
+    error.path = found.path;
 }
