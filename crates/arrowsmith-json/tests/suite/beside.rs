@@ -97,6 +97,11 @@ fn records_have_the_fields_beside_them() {
             r#"{"id":1} {} {"id":2} {"id":2}"#,
         ),
         (r#"{"id":1,"data":{"items":[]}}{"id":2,"data":null}"#, "id", ""),
+        (
+            r#"[{"id":1,"data":{"items":[{}]}},{"data":{"items":[{}]}},{"data":{"items":[{}]},"id":2}]"#,
+            "id",
+            r#"{"id":1} {} {"id":2}"#,
+        ),
     ] {
         assert_eq!(check(text, &[fields], usize::MAX), (expected.to_owned(), None), "{text}");
     }

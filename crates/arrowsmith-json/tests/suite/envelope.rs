@@ -84,6 +84,9 @@ fn records_stay_where_they_are() {
     let text = "\u{FEFF}{\"a\":[1]}{\"a\":[2]}\n{\"a\":[]}";
     assert_eq!(left(text, "a"), only(text, &["1", "2"]));
     assert_eq!(left("", "a"), "");
+    // The same in arrays of documents, among others.
+    let text = " [ {\"a\":[1]},\n{\"a\":[2]}, null ] {\"a\":[3,4]}[][{\"a\":null}]";
+    assert_eq!(left(text, "a"), only(text, &["1", "2", "3", "4"]));
     // A null, anywhere on the way, has no records.
     for text in ["{\"a\":{\"b\":null}}", "{\"a\":null}", "null", " null null "] {
         assert_eq!(left(text, "a.b").trim(), "", "{text}");
@@ -115,7 +118,16 @@ fn what_is_wrong_has_a_kind_a_place_and_a_path() {
         ("{\"a\":[]}", WrongType, 5, "a", ""),
         ("{\"a\":{\"b\":{}}}", WrongType, 10, "a.b", ""),
         ("{\"a\":{\"b\":\"x\"}}", WrongType, 10, "a.b", ""),
-        ("[]", WrongType, 0, "", ""),
+        ("[[]]", WrongType, 1, "", ""),
+        ("[7]", WrongType, 1, "", ""),
+        ("[{\"a\":{\"b\":[1]}} {}]", Syntax, 17, "", "1"),
+        ("[{\"a\":{\"b\":[1]}},]", Syntax, 17, "", "1"),
+        ("[{\"a\":{\"b\":[1]}}}", Syntax, 16, "", "1"),
+        ("[,{\"a\":{\"b\":[1]}}]", Syntax, 1, "", ""),
+        ("[{\"a\":{\"b\":[1]}}", Truncated, 16, "", "1"),
+        ("[{\"a\":{\"b\":[1]}},{}]", MissingField, 18, "a", "1"),
+        ("[null", Truncated, 5, "", ""),
+        ("[", Truncated, 1, "", ""),
         (" 7", WrongType, 1, "", ""),
         ("{\"a\":{\"b\":[1],\"b\":[2]}}", DuplicateKey, 14, "a", "1"),
         ("{\"a\":{\"b\":[1]},\"\\u0061\":{}}", DuplicateKey, 15, "", "1"),
@@ -240,13 +252,17 @@ fn records_are_those_that_another_parser_finds() {
     for seed in 0..4_000 {
         let rng = &mut Rng::new(seed);
         let (mut text, mut expected) = (String::new(), Vec::new());
-        for _ in 0..rng.below(4) {
+        let is_list = rng.below(3) == 0;
+        text.push_str(if is_list { "[" } else { "" });
+        for number in 0..rng.below(4) {
             let one = document(rng);
             let parsed: serde_json::Value = serde_json::from_str(&one).expect(&one);
             expected.extend(parsed["data"]["items"].as_array().expect(&one).clone());
+            text.push_str(if is_list && number > 0 { "," } else { "" });
             text.push_str(&one);
             text.push_str(["", "\n", " \n\n"][rng.below(3)]);
         }
+        text.push_str(if is_list { "]" } else { "" });
         let masked = left(&text, "data.items");
         let found: Vec<serde_json::Value> =
             serde_json::Deserializer::from_str(&masked).into_iter().map(Result::unwrap).collect();
@@ -264,7 +280,11 @@ fn documents_that_are_not_json_are_refused() {
     let (mut refused, mut accepted) = (0, 0);
     for seed in 0..20_000 {
         let rng = &mut Rng::new(seed);
-        let mut text = document(rng).into_bytes();
+        let mut text = document(rng);
+        if rng.below(4) == 0 {
+            text = format!("[{text},{}]", document(rng));
+        }
+        let mut text = text.into_bytes();
         let at = rng.below(text.len());
         let byte = b"{}[]\",:\\ \n0-.eatfn\x01"[rng.below(19)];
         match rng.below(3) {

@@ -63,7 +63,14 @@ impl Envelope {
             (_, b' ' | b'\t' | b'\r' | b'\n') => {}
 
             (State::FirstValue, b']') | (State::FirstKey, b'}') => self.close(offset)?,
-            (State::Value | State::FirstValue, _) => return self.value(byte, offset),
+            (State::FirstDocument | State::NextDocument, b']') => {
+                self.in_list = false;
+                self.state = State::Value;
+            }
+            (State::NextDocument, b',') => self.state = State::Document,
+            (State::Value | State::FirstValue | State::Document | State::FirstDocument, _) => {
+                return self.value(byte, offset);
+            }
             (State::Key | State::FirstKey, b'"') => {
                 (self.state, self.start) = (State::String, offset);
                 (self.in_key, self.key) = (true, Vec::new());
@@ -82,7 +89,9 @@ impl Envelope {
 
             (State::FirstRecord | State::NextRecord, b']') => self.end_value(),
             (State::NextRecord, b',') => self.state = State::Record,
-            (State::Next | State::NextRecord, _) => return syntax("',' or ']'"),
+            (State::Next | State::NextRecord | State::NextDocument, _) => {
+                return syntax("',' or ']'");
+            }
             (State::FirstRecord | State::Record, _) => return syntax("a record"),
             // Records are read elsewhere.
             (State::Inside(..), _) => {}
@@ -117,6 +126,12 @@ impl Envelope {
             b'[' if role == Some(Role::Records) => {
                 self.found = true;
                 State::FirstRecord
+            }
+            // Where a document is due: an array of documents.
+            b'[' if self.state == State::Value && self.open.is_empty() => {
+                self.in_list = true;
+                self.state = State::FirstDocument;
+                return Ok(());
             }
             b'{' if role == Some(Role::Way) => {
                 self.enter(true, offset)?;
@@ -198,7 +213,11 @@ impl Envelope {
             }
         }
         self.next = self.open.is_empty().then_some(0);
-        self.state = if self.open.is_empty() { State::Value } else { State::Next };
+        self.state = match (self.open.is_empty(), self.in_list) {
+            (false, _) => State::Next,
+            (true, false) => State::Value,
+            (true, true) => State::NextDocument,
+        };
     }
 
     /// The end of a key.

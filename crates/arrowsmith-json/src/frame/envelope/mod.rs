@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records below a path: the elements of the array `data.items` in documents such as
-//! `{"meta": …, "data": {"items": [{…}, {…}]}}`.
+//! `{"meta": …, "data": {"items": [{…}, {…}]}}`, one after another or in an array.
 //!
 //! The text around the records, their *envelope*, is validated and replaced by spaces, except line
 //! ends, where it is: what remains are concatenated records at their positions in the document.
@@ -51,6 +51,8 @@ pub struct Envelope {
     /// Offset of the value or key that is being read, and of an escape in it.
     start: u64,
     escape: u64,
+    /// Whether an array of documents is open. It counts in none of the following.
+    in_list: bool,
     /// For each open container around the records or beside them, whether it is an object.
     open: Vec<bool>,
     /// The open objects that have something that matters inside. These are the first of the open
@@ -75,7 +77,7 @@ pub struct Envelope {
 enum State {
     /// The byte order mark, of which this many bytes were read.
     Mark(u8),
-    /// A value; outside of all containers a document, or the end.
+    /// A value; outside of all containers a document, an array of documents, or the end.
     Value,
     /// A value, or the end of the array.
     FirstValue,
@@ -96,6 +98,12 @@ enum State {
     Literal(&'static [u8]),
     /// The rest of a number.
     Number(Number),
+    /// A document in an array of documents.
+    Document,
+    /// A document, or the end of the array of documents.
+    FirstDocument,
+    /// A comma, or the end of the array of documents.
+    NextDocument,
     /// A record.
     Record,
     /// A record, or the end of the array.
@@ -131,6 +139,7 @@ impl Envelope {
             offset: 0,
             start: 0,
             escape: 0,
+            in_list: false,
             open: Vec::new(),
             way: Vec::new(),
             next: Some(0),
