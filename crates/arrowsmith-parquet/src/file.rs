@@ -5,6 +5,7 @@
 //! [`ReadAt`] reads them, a few pages at a time. Without a [`ReadAt`], a missing range is an error
 //! that names it.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use arrowsmith_simd::{Buf, ReadAt};
 use bytes::Bytes;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
+use crate::by_id;
 use crate::footer::{self, Metadata, TAIL_BYTES};
 
 /// A Parquet file: its metadata, and those of its bytes that are in memory. Clones share both.
@@ -139,12 +141,36 @@ impl File {
         Ok(self.with_pieces(pieces))
     }
 
+    /// The same file with the names that these ids have in a table, for its top-level columns;
+    /// those of other ids have names that no table has. A file without ids stays as it is.
+    ///
+    /// # Errors
+    /// A schema that is invalid.
+    pub fn with_names_by_id(&self, names: &HashMap<i32, String>) -> Result<Self> {
+        match by_id::with_names(&self.inner.metadata, names)? {
+            Some(metadata) => {
+                let (pieces, source) = (self.inner.pieces.clone(), self.inner.source.clone());
+                Ok(self.made(Arc::new(metadata), pieces, source))
+            }
+            None => Ok(self.clone()),
+        }
+    }
+
     fn with(&self, pieces: Vec<(u64, Bytes)>, source: Option<Arc<dyn ReadAt>>) -> Self {
+        self.made(Arc::clone(&self.inner.metadata), pieces, source)
+    }
+
+    fn made(
+        &self,
+        metadata: Arc<ParquetMetaData>,
+        pieces: Vec<(u64, Bytes)>,
+        source: Option<Arc<dyn ReadAt>>,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 name: self.inner.name.clone(),
                 file_bytes: self.inner.file_bytes,
-                metadata: Arc::clone(&self.inner.metadata),
+                metadata,
                 encrypted: Arc::clone(&self.inner.encrypted),
                 limits: self.inner.limits.clone(),
                 pieces,

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod by_id;
 pub mod codec;
 pub mod file;
 pub mod filter;
@@ -42,3 +43,4 @@ pub use plan::{
 pub use predicate::{Comparison, Literal, Predicate};
 pub use prune::RowSelection;
 pub use rows::{count_rows, uncounted_column};
+pub use schema::FIELD_ID_KEY;

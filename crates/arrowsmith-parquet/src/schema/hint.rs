@@ -12,7 +12,7 @@ use base64::prelude::BASE64_STANDARD;
 use parquet::file::metadata::FileMetaData;
 
 /// The key of the schema.
-const ARROW_SCHEMA_KEY: &str = "ARROW:schema";
+pub(crate) const ARROW_SCHEMA_KEY: &str = "ARROW:schema";
 
 /// The file's key-value metadata without the Arrow schema, and that schema. One that cannot be read
 /// is ignored: it is a hint, and the Parquet schema has all that is needed.

@@ -20,12 +20,12 @@ use parquet::schema::types::Type;
 use crate::file::File;
 use crate::options::{ListForm, ReadOptions};
 use crate::plan::{Column, Leaf, List, ListKind, Map, ReadPlan, RepeatedLevels, Struct};
-pub(crate) use hint::is_sound_in as has_arrow_schema;
+pub(crate) use hint::{ARROW_SCHEMA_KEY, is_sound_in as has_arrow_schema};
 use leaf::Primitive;
 use select::Selection;
 
 /// Metadata key of a field's id in the Parquet schema.
-const FIELD_ID_KEY: &str = "PARQUET:field_id";
+pub const FIELD_ID_KEY: &str = "PARQUET:field_id";
 
 /// Makes the plan of a file.
 pub(crate) fn plan(file: &File, options: &ReadOptions) -> Result<ReadPlan> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The builder of a Parquet pipeline, and its start.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -9,7 +9,7 @@ use std::thread;
 use arrow_schema::{FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine::Chain;
-use arrowsmith_parquet::{Pool, Predicate, ReadOptions, RowSelection, row_bytes};
+use arrowsmith_parquet::{FIELD_ID_KEY, Pool, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -34,6 +34,7 @@ pub struct ParquetPipeline {
     rows: Option<RowSelection>,
     partition_types: Vec<FieldRef>,
     schema: Option<SchemaRef>,
+    by_id: bool,
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
@@ -99,6 +100,16 @@ impl ParquetPipeline {
     #[must_use]
     pub fn schema(mut self, schema: Option<SchemaRef>) -> Self {
         self.schema = schema;
+        self
+    }
+
+    /// Whether the columns of files are those of the [schema](Self::schema) whose ids (the metadata
+    /// `PARQUET:field_id`) they have, whatever their names: a table's whose columns can be renamed.
+    /// They have the order of the schema, and its types where it has widened theirs. Files without
+    /// ids are read by name.
+    #[must_use]
+    pub fn columns_by_id(mut self, by_id: bool) -> Self {
+        self.by_id = by_id;
         self
     }
 
@@ -172,6 +183,7 @@ impl ParquetPipeline {
             engine: self.engine,
             limits: self.limits,
             partitions,
+            names_by_id: self.schema.as_ref().filter(|_| self.by_id).map(names_by_id),
             schema: self.schema,
             many: count > 1,
         });
@@ -203,6 +215,13 @@ impl ParquetPipeline {
             cancel: self.cancel,
         })
     }
+}
+
+/// The names of a table's columns by their ids.
+fn names_by_id(schema: &SchemaRef) -> HashMap<i32, String> {
+    let id = |field: &FieldRef| field.metadata().get(FIELD_ID_KEY)?.parse().ok();
+    let named = |field| Some((id(field)?, field.name().clone()));
+    schema.fields().iter().filter_map(named).collect()
 }
 
 /// Rows whose columns take a small part of the memory limit.

@@ -4,7 +4,8 @@
 //!
 //! The first file gives the schema of all, and a schema that is given the columns that it lacks. In
 //! the others columns are found by name; one that is missing is null, in conditions, too; one of
-//! another type is cast, and a value out of range is an error.
+//! another type is cast, and a value out of range is an error. A table may know its columns by ids:
+//! then its schema is that of all, and files are read as if they had its names.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -43,6 +44,8 @@ pub(crate) struct Request {
     pub(crate) partitions: Partitions,
     /// The columns that there are, whichever of them the first file has.
     pub(crate) schema: Option<SchemaRef>,
+    /// Their names by the ids that files have; `None`: they are found by name.
+    pub(crate) names_by_id: Option<HashMap<i32, String>>,
     /// Whether there are several files, so that a column may be null in one of the others.
     pub(crate) many: bool,
 }
@@ -92,9 +95,12 @@ impl Prepared {
         schema: Option<&SchemaRef>,
     ) -> Result<Self> {
         let values = request.partitions.values(&file)?;
-        let opened = input::open(file.input, &request.limits)?;
+        let mut opened = input::open(file.input, &request.limits)?;
         let source = opened.file.name().cloned();
         let named = |error: Error| error.at(|place| place.source = source.clone());
+        if let Some(names) = &request.names_by_id {
+            opened.file = opened.file.with_names_by_id(names).map_err(named)?;
+        }
         let mut options = request.options.clone();
         if let Some(columns) = &mut options.columns {
             columns.retain(|column| !request.partitions.has(column));
@@ -111,9 +117,15 @@ impl Prepared {
             plan = ReadPlan::new(&opened.file, &options);
         }
         let mut plan = plan?;
-        if plan.fields.iter().any(|column| request.partitions.has(column.field().name())) {
-            // A folder's name takes precedence over the same column in the file.
-            plan.fields.retain(|column| !request.partitions.has(column.field().name()));
+        // A folder's name takes precedence over the same column in the file, and a column that a
+        // table does not know by its id has been dropped.
+        let is_read = |column: &Column| {
+            let name = column.field().name();
+            !request.partitions.has(name)
+                && (request.names_by_id.is_none() || request.in_schema(name).is_some())
+        };
+        if !plan.fields.iter().all(is_read) {
+            plan.fields.retain(is_read);
             let fields: Vec<FieldRef> =
                 plan.fields.iter().map(|column| Arc::clone(column.field())).collect();
             plan.schema =
@@ -295,6 +307,12 @@ impl Prepared {
 }
 
 impl Request {
+    /// The column of this name in the given schema.
+    fn in_schema(&self, name: &str) -> Option<&FieldRef> {
+        let schema = self.schema.as_ref()?;
+        schema.index_of(name).ok().map(|index| &schema.fields()[index])
+    }
+
     /// Whether a file lacks a column that there is in others: it is null there. What the first file
     /// lacks is an error, unless the given schema has it.
     fn is_absent(&self, file: &File, path: &str, is_first: bool) -> bool {
@@ -316,6 +334,17 @@ fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
     };
     let mut fields: Vec<FieldRef> = plan.schema.fields().iter().map(field).collect();
     let asked = request.options.columns.as_ref();
+    if request.names_by_id.is_some() {
+        for field in &mut fields {
+            if let Some(widened) = request.in_schema(field.name()).and_then(|to| widened(field, to))
+            {
+                *field = Arc::new(widened);
+            }
+        }
+        if asked.is_none() {
+            return in_order(&fields, request);
+        }
+    }
     let mut next = 0;
     for field in request.schema.iter().flat_map(|schema| schema.fields()) {
         if let Some(place) = fields.iter().position(|known| known.name() == field.name()) {
@@ -332,6 +361,30 @@ fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
         partitions.filter(|field| asked.is_none_or(|asked| asked.contains(field.name()))).cloned(),
     );
     Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()))
+}
+
+/// A field as a table has it, if the file was written before its type was widened.
+fn widened(field: &Field, to: &Field) -> Option<Field> {
+    let is_wider = match (field.data_type(), to.data_type()) {
+        (DataType::Int32, DataType::Int64) | (DataType::Float32, DataType::Float64) => true,
+        (DataType::Decimal128(before, scale), DataType::Decimal128(after, same)) => {
+            before < after && scale == same
+        }
+        _ => false,
+    };
+    is_wider.then(|| field.clone().with_data_type(to.data_type().clone()))
+}
+
+/// All columns of a table in its order: those of a file with the types that they are read as, the
+/// others with those of the table.
+fn in_order(fields: &[FieldRef], request: &Request) -> SchemaRef {
+    let known = |name: &str| {
+        let partitions = request.partitions.fields.iter();
+        fields.iter().chain(partitions).find(|field| field.name() == name)
+    };
+    let schema = request.schema.iter().flat_map(|schema| schema.fields());
+    let all = schema.map(|field| known(field.name()).unwrap_or(field));
+    Arc::new(Schema::new(all.cloned().collect::<Vec<_>>()))
 }
 
 fn sources(

@@ -25,6 +25,7 @@ pub struct ReaderBuilder {
     rows: Option<RowSelection>,
     engine: Option<Chain>,
     schema: Option<SchemaRef>,
+    by_id: bool,
     cancel: Arc<AtomicBool>,
 }
 
@@ -53,6 +54,16 @@ impl ReaderBuilder {
     #[must_use]
     pub fn schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
+        self
+    }
+
+    /// Whether the columns of files are those of the [schema](Self::schema) whose ids (the metadata
+    /// `PARQUET:field_id`) they have, whatever their names: a table's whose columns can be renamed.
+    /// They have the order of the schema, and its types where it has widened theirs. Files without
+    /// ids are read by name.
+    #[must_use]
+    pub fn columns_by_id(mut self, by_id: bool) -> Self {
+        self.by_id = by_id;
         self
     }
 
@@ -97,6 +108,7 @@ impl ReaderBuilder {
             .rows(self.rows)
             .partition_types(partition_types)
             .schema(self.schema)
+            .columns_by_id(self.by_id)
             .limit(options.limit)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)
