@@ -11,6 +11,7 @@ pub mod gpu;
 pub mod graph;
 pub mod growth;
 pub mod hostile;
+pub mod iceberg;
 pub mod ingest;
 pub mod kinds;
 pub mod options;
@@ -88,6 +89,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("byte_ranges", convert::byte_ranges),
     ("folder_names", convert::folder_names),
     ("delta_log", delta::log),
+    ("iceberg_table", iceberg::table),
     ("spooled_stream", streams::spooled),
     ("json_options", options::json),
     ("json_documents", options::documents),

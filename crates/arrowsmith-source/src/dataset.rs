@@ -193,7 +193,7 @@ fn partition(folder: &str) -> Option<(String, Option<String>)> {
 }
 
 /// Decodes percent escapes; invalid escapes, and text that would not be UTF-8, stay unchanged.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

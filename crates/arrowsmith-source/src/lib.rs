@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sources of bytes: files, globs, standard input, memory, and objects in stores (feature
-//! `store`); plain or compressed.
+//! `store`); plain or compressed; and the files of Iceberg tables (feature `iceberg`).
 //!
 //! The first step of source → plan → engine → batch → sink. An [`Input`] describes what to read;
 //! opening it gives a [`Source`] whose [`Content`] is either whole (mapped or in memory, zero-copy)
-//! or a stream. This crate knows no format: it never examines the bytes beyond the magic number of
-//! a compression.
+//! or a stream. This crate knows no format of rows: it never examines the bytes beyond the magic
+//! number of a compression.
 //!
 //! ```
 //! use arrowsmith_source::{Content, Input, OpenOptions};
@@ -24,6 +24,8 @@ mod expand;
 #[expect(unsafe_code, reason = "maps of files, and reads into uninitialised memory")]
 mod file;
 mod gzip;
+#[cfg(feature = "iceberg")]
+pub mod iceberg;
 mod open;
 mod range;
 mod ranged;

@@ -103,6 +103,11 @@ fn delta_log() {
 }
 
 #[test]
+fn iceberg_table() {
+    run("iceberg_table", 500);
+}
+
+#[test]
 fn spooled_stream() {
     run("spooled_stream", 1000);
 }
