@@ -10,6 +10,7 @@ use arrow_schema::Schema;
 use arrowsmith::{ParquetReadOptions, json, parquet};
 
 use crate::args::InferArgs;
+use crate::convert::table_format::Table;
 use crate::convert::tables::Tables;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Kind};
@@ -19,14 +20,15 @@ use crate::schema;
 pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     match input::kind(&args.input, args.read.format)? {
         Kind::Json => {}
-        Kind::Parquet => {
-            let options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
-            let files = input::files(&args.input, parquet::EXTENSIONS)?;
-            return print(&parquet::ReaderBuilder::new().options(options).open(files)?.schema());
-        }
-        Kind::Delta => {
-            let message = "convert --explain shows the schema of a Delta table";
-            return Err(Failure::Usage(message.to_owned()));
+        Kind::Parquet | Kind::Delta | Kind::Iceberg => {
+            let mut options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
+            let table = Table::open(args.read.format, &args.input, &mut options)?;
+            let builder = parquet::ReaderBuilder::new().options(options);
+            let reader = match table {
+                Some(table) => table.reader(builder)?,
+                None => builder.open(input::files(&args.input, parquet::EXTENSIONS)?)?,
+            };
+            return print(&reader.schema());
         }
         Kind::Arrow => {
             let schema = Tables::Arrow.schema(&args.input, &args.read, interrupt)?;

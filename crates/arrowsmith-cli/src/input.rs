@@ -69,6 +69,8 @@ pub enum Kind {
     Parquet,
     /// Parquet files that a log names.
     Delta,
+    /// Parquet files that manifests name.
+    Iceberg,
     /// Arrow IPC.
     Arrow,
     /// Values between delimiters.
@@ -91,7 +93,7 @@ impl Kind {
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Json => json::EXTENSIONS,
-            Self::Parquet | Self::Delta => parquet::EXTENSIONS,
+            Self::Parquet | Self::Delta | Self::Iceberg => parquet::EXTENSIONS,
             Self::Arrow => arrowsmith_flight::dataset::Format::Ipc.extensions(),
             Self::Csv { delimiter: b'\t' } => {
                 &["tsv", "tsv.gz", "tsv.zst", "tsv.lz4", "tsv.bz2", "tsv.xz"]
@@ -106,6 +108,7 @@ impl Kind {
             Self::Json => "JSON",
             Self::Parquet => "Parquet",
             Self::Delta => "Delta",
+            Self::Iceberg => "Iceberg",
             Self::Arrow => "Arrow",
             Self::Csv { delimiter: b'\t' } => "TSV",
             Self::Csv { .. } => "CSV",
@@ -141,6 +144,7 @@ pub fn kind(args: &InputArgs, format: Format) -> Outcome<Kind> {
         Format::Json => return Ok(Kind::Json),
         Format::Parquet => return Ok(Kind::Parquet),
         Format::Delta => return Ok(Kind::Delta),
+        Format::Iceberg => return Ok(Kind::Iceberg),
         Format::Arrow => return Ok(Kind::Arrow),
         Format::Csv { delimiter } => return Ok(Kind::Csv { delimiter }),
     }

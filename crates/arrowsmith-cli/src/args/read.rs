@@ -13,9 +13,10 @@ use crate::failure::{Failure, Outcome};
 use crate::schema;
 
 /// The values of `--format` that are no layout of JSON.
-const OTHER_FORMATS: [(&str, Format, &str); 5] = [
+const OTHER_FORMATS: [(&str, Format, &str); 6] = [
     ("parquet", Format::Parquet, "Parquet files"),
     ("delta", Format::Delta, "a Delta table"),
+    ("iceberg", Format::Iceberg, "an Iceberg table, or a file of its metadata"),
     ("arrow", Format::Arrow, "Arrow IPC files or a stream"),
     ("csv", Format::Csv { delimiter: b',' }, "comma-separated values with a header"),
     ("tsv", Format::Csv { delimiter: b'\t' }, "tab-separated values with a header"),
@@ -51,6 +52,8 @@ pub enum Format {
     Parquet,
     /// Parquet files that a log names.
     Delta,
+    /// Parquet files that manifests name.
+    Iceberg,
     Arrow,
     Csv {
         delimiter: u8,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith convert`: a reader in front of a sink. Here that of JSON; `parquet` has that of
-//! Parquet, `tables` those of other libraries.
+//! Parquet and of tables of such files (`table_format`), `tables` those of other libraries.
 
 pub mod csv;
-mod delta;
 mod parquet;
+pub mod table_format;
 pub mod tables;
 mod target;
 
@@ -39,7 +39,9 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
     }
     match input::kind(&args.input, args.read.format)? {
         Kind::Json => {}
-        Kind::Parquet | Kind::Delta => return parquet::run(args, target, interrupt, started),
+        Kind::Parquet | Kind::Delta | Kind::Iceberg => {
+            return parquet::run(args, target, interrupt, started);
+        }
         Kind::Arrow => return tables::run(args, Tables::Arrow, target, interrupt, started),
         Kind::Csv { delimiter } => {
             return tables::run(args, Tables::Csv { delimiter }, target, interrupt, started);

@@ -9,10 +9,10 @@ use arrowsmith::Engine;
 use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder};
 use arrowsmith_core::sink::SinkSummary;
 
-use super::delta::Delta;
+use super::table_format::Table;
 use super::target::Target;
 use super::{print, summary_text};
-use crate::args::{ConvertArgs, Format, open_engine};
+use crate::args::{ConvertArgs, open_engine};
 use crate::failure::{Failure, Outcome};
 use crate::input;
 use crate::interrupt::Interrupt;
@@ -30,10 +30,7 @@ pub fn run(
     }
     let only_explain = args.explain || target.is_none();
     let mut options = args.read.parquet()?;
-    let table = match args.read.format {
-        Format::Delta => Some(Delta::open(&args.input, &mut options)?),
-        _ => None,
-    };
+    let table = Table::open(args.read.format, &args.input, &mut options)?;
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let builder = ReaderBuilder::new()
@@ -41,7 +38,7 @@ pub fn run(
         .engine(engine.clone())
         .cancel(Arc::clone(interrupt.stop()));
     let mut reader = match table {
-        Some(table) => builder.schema(table.schema).open(table.files)?,
+        Some(table) => table.reader(builder)?,
         None => builder.open(input::files(&args.input, EXTENSIONS)?)?,
     };
     let Some(target) = target.filter(|_| !only_explain) else {

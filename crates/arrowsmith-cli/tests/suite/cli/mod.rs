@@ -19,6 +19,7 @@ mod generate;
 mod gpu;
 mod health;
 mod help;
+mod iceberg;
 mod infer;
 mod inspect;
 mod interrupt;

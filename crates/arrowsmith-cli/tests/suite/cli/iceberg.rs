@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `--format iceberg`: tables that pyiceberg made (`testdata/iceberg/make.py`), moved to here, with
+//! the rows that it reads of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::DataType;
+use serde_json::Value;
+
+use crate::cli::data::{read_file, whole};
+use crate::cli::run::Folder;
+
+fn tables() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/iceberg")
+}
+
+fn table(name: &str) -> String {
+    tables().join(name).display().to_string()
+}
+
+/// The one file of a table's metadata.
+fn metadata(table: &Path) -> PathBuf {
+    let files = fs::read_dir(table.join("metadata")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = files.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    files.next().unwrap()
+}
+
+/// A value of `rows.json` as Arrow shows it.
+fn shown(value: &Value, data_type: &DataType) -> String {
+    match (value, data_type) {
+        (Value::Null, _) => String::new(),
+        (Value::Number(number), DataType::Float32 | DataType::Float64) => {
+            format!("{:?}", number.as_f64().unwrap())
+        }
+        (Value::String(text), DataType::Timestamp(..)) => {
+            text.replace(' ', "T").replace("+00:00", "Z")
+        }
+        (Value::String(text), DataType::FixedSizeBinary(16)) => text.replace('-', ""),
+        (Value::String(text), _) => text.clone(),
+        (Value::Array(pairs), DataType::Map(..)) => {
+            let pairs = pairs.iter().map(|pair| {
+                let value = shown(&pair[1], &DataType::Int64);
+                format!("{}: {value}", pair[0].as_str().unwrap())
+            });
+            format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        (Value::Array(items), _) => {
+            let items = items.iter().map(|item| shown(item, &DataType::Int32));
+            format!("[{}]", items.collect::<Vec<_>>().join(", "))
+        }
+        (Value::Object(fields), _) => {
+            let fields =
+                fields.iter().map(|(key, value)| format!("{key}: {}", value.as_str().unwrap()));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        (other, _) => other.to_string(),
+    }
+}
+
+fn rows(batch: &RecordBatch) -> Vec<(String, Vec<String>)> {
+    let options = FormatOptions::default();
+    let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+    let columns = columns.map(|(field, column)| {
+        let formatter = ArrayFormatter::try_new(column, &options).unwrap();
+        let values = (0..batch.num_rows()).map(|row| formatter.value(row).to_string());
+        (field.name().clone(), values.collect())
+    });
+    columns.collect()
+}
+
+fn read(folder: &Folder, table: &str, args: &[&str]) -> RecordBatch {
+    let all = [&["convert", "-q", table, "--format", "iceberg", "-o", "x.arrow"], args].concat();
+    folder.run(&all).assert_status(0);
+    whole(&read_file(folder, "x.arrow"))
+}
+
+#[test]
+fn tables_have_the_rows_that_pyiceberg_reads() {
+    let folder = Folder::new();
+    let expected: Value =
+        serde_json::from_slice(&fs::read(tables().join("rows.json")).unwrap()).unwrap();
+    for (name, columns) in expected.as_object().unwrap() {
+        for engine in ["cpu", "reference"] {
+            let found = read(&folder, &table(name), &["--engine", engine]);
+            let schema = found.schema();
+            let mut expected = Vec::new();
+            for (column, values) in columns.as_object().unwrap() {
+                let data_type = schema.field_with_name(column).unwrap().data_type();
+                let values = values.as_array().unwrap().iter();
+                let values = values.map(|value| shown(value, data_type)).collect::<Vec<_>>();
+                expected.push((column.clone(), values));
+            }
+            let mut found = rows(&found);
+            // Keys of JSON have no order here.
+            if engine == "cpu" && name == "evolved" {
+                let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+                assert_eq!(names, ["price", "id", "a.b", "amount", "was", "id2"]);
+            }
+            found.sort();
+            expected.sort();
+            assert_eq!(found, expected, "{name}, {engine}");
+        }
+    }
+}
+
+#[test]
+fn columns_and_conditions_are_those_of_the_table() {
+    let folder = Folder::new();
+    let found = read(&folder, &table("partitioned"), &["--where", "level is null and n > 150"]);
+    assert_eq!(found.num_rows(), 2);
+    let found = read(&folder, &table("partitioned"), &["--columns", "n,level", "--limit", "1"]);
+    assert_eq!(rows(&found).len(), 2);
+    // Where a file lacks the column, it is null; where it had another name, it has its values.
+    let found = read(&folder, &table("evolved"), &["--where", "was is null and price > 2"]);
+    assert_eq!(rows(&found)[1], ("id".to_owned(), vec!["2".to_owned()]));
+    let ran = folder.run(&["infer", &table("evolved"), "--format", "iceberg"]);
+    ran.assert_status(0);
+    let schema = String::from_utf8(ran.stdout).unwrap();
+    assert!(schema.starts_with("price: float64 ") && schema.contains("\nid: int64 "), "{schema}");
+    assert!(schema.contains("amount: decimal128(9, 2)"), "{schema}");
+    let file = metadata(&tables().join("types")).display().to_string();
+    assert_eq!(read(&folder, &file, &[]).num_rows(), 4);
+}
+
+/// A copy of a table with other metadata.
+fn changed(folder: &Folder, from: &str, change: impl Fn(&mut Value)) -> String {
+    let (from, to) = (tables().join(from), folder.path("changed"));
+    for part in ["metadata", "data"] {
+        fs::create_dir_all(to.join(part)).unwrap();
+        for entry in fs::read_dir(from.join(part)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                fs::copy(&path, to.join(part).join(path.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let file = metadata(&to);
+    let mut metadata: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    change(&mut metadata);
+    fs::write(file, metadata.to_string()).unwrap();
+    to.display().to_string()
+}
+
+#[test]
+fn what_cannot_be_read_exactly_is_refused() {
+    let folder = Folder::new();
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 8] = [
+        (|table| table["format-version"] = 4.into(), "version 4 of the format"),
+        (|table| table["current-schema-id"] = 9.into(), "no current schema"),
+        (|table| table["current-snapshot-id"] = 9.into(), "current snapshot is missing"),
+        (|table| table["current-snapshot-id"] = (-1).into(), "has no files"),
+        (
+            |table| table["schemas"][0]["fields"][0]["type"] = "variant".into(),
+            "a column b of type variant",
+        ),
+        (
+            |table| table["schemas"][0]["fields"][0]["initial-default"] = true.into(),
+            "a default for earlier rows",
+        ),
+        (
+            |table| {
+                let mut before = table["schemas"][0].clone();
+                before["schema-id"] = 7.into();
+                before["fields"][16]["type"]["fields"][0]["name"] = "out".into();
+                table["schemas"].as_array_mut().unwrap().push(before);
+            },
+            "a column st whose type has changed",
+        ),
+        (|table| table["partition-specs"] = Value::Array(Vec::new()), "partition spec 0"),
+    ];
+    for (change, expected) in changes {
+        let table = changed(&folder, "types", change);
+        let ran = folder.run(&["convert", &table, "--format", "iceberg", "-o", "x.arrow"]);
+        assert!(ran.status != 0 && ran.stderr.contains(expected), "{}", ran.stderr);
+    }
+    // Files of its metadata that are no such files, and a table that is none.
+    let table = changed(&folder, "types", |_| {});
+    let metadata = folder.path("changed/metadata");
+    for entry in fs::read_dir(&metadata).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|end| end == "avro") {
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
+        }
+    }
+    let ran = folder.run(&["convert", &table, "--format", "iceberg", "-o", "x.arrow"]);
+    assert!(ran.status == 1 && ran.stderr.contains("it is cut off"), "{}", ran.stderr);
+    fs::write(metadata.join("00002-other.metadata.json"), "{}").unwrap();
+    let ran = folder.run(&["convert", &table, "--format", "iceberg", "-o", "x.arrow"]);
+    assert!(ran.stderr.contains("have the same number"), "{}", ran.stderr);
+    fs::write(metadata.join("version-hint.text"), "00002-other.metadata.json\n").unwrap();
+    let ran = folder.run(&["convert", &table, "--format", "iceberg", "-o", "x.arrow"]);
+    assert!(ran.stderr.contains("no metadata of a table"), "{}", ran.stderr);
+    let ran = folder.run(&["convert", "nowhere", "--format", "iceberg", "-o", "x.arrow"]);
+    assert!(ran.stderr.contains("there is no Iceberg table"), "{}", ran.stderr);
+    let two = folder.run(&["convert", "a", "b", "--format", "iceberg", "-o", "x.arrow"]);
+    assert!(two.status == 2 && two.stderr.contains("reads one table"), "{}", two.stderr);
+}
