@@ -67,6 +67,7 @@ PROOF_LIST = [
     Proof("as_arrow_pack", UNBOUNDED),
     Proof("as_prefix_sum", UNBOUNDED),
     Proof("as_axil_slave", UNBOUNDED),
+    Proof("as_ap_control", UNBOUNDED),
     Proof("as_axi_reader", UNBOUNDED),
     Proof("as_axi_writer", (12, 16)),
     Proof("as_axi_read_mux", (12, 16)),
