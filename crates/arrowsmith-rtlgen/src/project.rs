@@ -11,6 +11,9 @@ use crate::registers::systemverilog::{CTL_PORTS, logic};
 /// A port: direction, bits and name.
 pub(crate) type Port = (&'static str, u64, &'static str);
 
+/// The output that is high from the end of a run to the next start, for interrupts.
+pub(crate) const DONE_PORT: &str = "done_o";
+
 /// The AXI4 port to memory that every converter has.
 pub(crate) const fn memory_ports(beat_bytes: u64) -> [Port; 20] {
     [

@@ -44,7 +44,8 @@ module battery_top (
     output logic mem_w_last_o,
     input  logic mem_b_valid_i,
     output logic mem_b_ready_o,
-    input  logic [1:0] mem_b_resp_i
+    input  logic [1:0] mem_b_resp_i,
+    output logic done_o
 );
 
   logic clr;
@@ -86,6 +87,8 @@ module battery_top (
   logic [39:0] beat_buffer;
   logic [159:0] beat_number;
   logic [639:0] beat_data;
+
+  assign done_o = ended;
 
   battery_regs i_regs (
       .clk_i,

@@ -44,7 +44,8 @@ module orders_top (
     output logic mem_w_last_o,
     input  logic mem_b_valid_i,
     output logic mem_b_ready_o,
-    input  logic [1:0] mem_b_resp_i
+    input  logic [1:0] mem_b_resp_i,
+    output logic done_o
 );
 
   logic start, abort, go, give_up, busy, done, error, write_idle, write_error, read_idle;
@@ -65,6 +66,8 @@ module orders_top (
   logic [31:0] ar_len;
   logic [511:0] r_data;
   logic [1:0] r_resp;
+
+  assign done_o = done;
 
   orders_regs i_regs (
       .clk_i,

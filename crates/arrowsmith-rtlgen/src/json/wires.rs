@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::layout::Layout;
 use super::writers::Choice;
 use super::{Shape, WINDOW_BYTES, matcher};
-use crate::project::{Port, memory_ports};
+use crate::project::{DONE_PORT, Port, memory_ports};
 use crate::registers::RegisterMap;
 use crate::registers::systemverilog::{CTL_PORTS, ports};
 
@@ -267,7 +267,7 @@ pub(super) fn top(
     for (way, bits, port) in &outside {
         let _ = write!(out, ",\n    {way:<6} logic {}{port}", range(*bits));
     }
-    out.push_str("\n);\n\n");
+    let _ = write!(out, ",\n    output logic {DONE_PORT}\n);\n\n");
     for (width, wire) in SHARED {
         let _ = writeln!(out, "  logic {}{wire};", range(width.bits(layout, shape)));
     }
@@ -284,6 +284,7 @@ pub(super) fn top(
             _ => writeln!(out, "  logic [{last}:0] {wire};"),
         };
     }
+    let _ = writeln!(out, "\n  assign {DONE_PORT} = ended;");
     regs(name, registers, &mut out);
     device(layout, shape, sets, &outside, &mut out);
     let _ = write!(

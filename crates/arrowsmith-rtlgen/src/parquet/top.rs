@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{Column, Kind, Options};
-use crate::project::{Port, memory_ports};
+use crate::project::{DONE_PORT, Port, memory_ports};
 use crate::registers::RegisterMap;
 use crate::registers::systemverilog::{CTL_PORTS, logic, ports};
 
@@ -27,7 +27,7 @@ pub(super) fn text(columns: &[Column], options: &Options, registers: &RegisterMa
     for (way, bits, port) in MEM_PORTS {
         let _ = write!(out, ",\n    {way:<6} {} {port}", logic(bits));
     }
-    out.push_str("\n);\n\n");
+    let _ = write!(out, ",\n    output logic {DONE_PORT}\n);\n\n");
     let (columns_bits, streams_bits) = (many as u64, streams as u64);
     for (bits, wires) in [
         (1, "start, abort, go, give_up, busy, done, error, write_idle, write_error, read_idle"),
@@ -57,6 +57,7 @@ pub(super) fn text(columns: &[Column], options: &Options, registers: &RegisterMa
         };
         let _ = writeln!(out, "  {text} {wires};");
     }
+    let _ = writeln!(out, "\n  assign {DONE_PORT} = done;");
     regs(&mut out, name, registers);
     control(&mut out, many);
     read_port(&mut out, many);
