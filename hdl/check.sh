@@ -18,7 +18,7 @@ mapfile -t library < <(python3 sources.py)
 
 # Verilator's lint targets, one set of arguments per line: files, and the library's that they use.
 lints() {
-    local top
+    local top files
     # A part uses some of a package's constants; the whole device uses all.
     for top in as_graph_device as_skid_buffer as_stream_packer as_stream_window as_arrow_offsets as_axi_write_mux as_axi_read_mux \
         as_parquet_column as_parquet_dictionary as_parquet_snappy as_parquet_expand as_parquet_control \
@@ -30,6 +30,11 @@ lints() {
     # leaves bits unused.
     for top in battery trip orders; do
         example $top -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM
+    done
+    # In the wrappers of boards' shells.
+    for top in battery_xrt battery_axi orders_xrt; do
+        files="examples/${top%_*}/*.sv examples/${top%_*}/$top.v"
+        echo -Wno-UNUSEDSIGNAL -Wno-UNUSEDPARAM --top-module $top $(python3 sources.py $files) $files
     done
 }
 

@@ -173,6 +173,9 @@ class Latches(unittest.TestCase):
         examples = sorted(path for path in (hdl / "examples").iterdir() if path.is_dir())
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
             tops = [(f"{example.name}_top", library + sorted(example.glob("*.sv"))) for example in examples]
+            # In the wrappers of boards' shells.
+            for wrapper in sorted(hdl.glob("examples/*/*.v")):
+                tops.append((wrapper.stem, [*library, *sorted(wrapper.parent.glob("*.sv")), wrapper]))
             left -= set().union(*workers.map(lambda top: self.elaborate(*top), tops))
             # Modules that no example has, each alone with its default parameters.
             left -= set().union(*workers.map(lambda module: self.elaborate(module, library), sorted(left)))

@@ -3,54 +3,19 @@
 // its output with expected.txt, on an ideal memory, on a slow one with random stalls, and with an
 // invalid record at the end.
 //
-// The argument is the folder of these files (set by `make`). expected.txt has for each parser a
-// line with its bytes of the sample and its rows, followed by a line for each of its buffers: the
-// expected first bytes, in hexadecimal. Ends with status 1 at the first difference.
+// The argument is the folder of these files (set by `make`). Ends with status 1 at the first
+// difference.
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "as_json_driver.hpp"
 #include "as_memory_model.hpp"
+#include "as_sample.hpp"
 
 using namespace arrowsmith;
 
 namespace {
-
-struct Part {
-    uint32_t bytes = 0;
-    uint32_t rows = 0;
-    std::vector<std::vector<uint8_t>> buffers;
-};
-
-[[noreturn]] void fail(const std::string& what) {
-    std::printf("FAIL: %s\n", what.c_str());
-    std::exit(1);
-}
-
-std::vector<uint8_t> bytes_of(const std::string& hex) {
-    std::vector<uint8_t> bytes;
-    for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes.push_back(static_cast<uint8_t>(std::stoul(hex.substr(i, 2), nullptr, 16)));
-    return bytes;
-}
-
-std::vector<Part> read_parts(const std::string& path, uint32_t buffers) {
-    std::ifstream file(path);
-    std::vector<Part> parts;
-    for (Part part; file >> part.bytes >> part.rows; parts.push_back(part)) {
-        std::string line;
-        std::getline(file, line);
-        part.buffers.clear();
-        for (uint32_t b = 0; b < buffers; b++) {
-            if (!std::getline(file, line)) fail(path + " is cut");
-            part.buffers.push_back(bytes_of(line));
-        }
-    }
-    return parts;
-}
 
 // Windows are far apart: first the text's, then those of the buffers.
 constexpr uint64_t kText = uint64_t{1} << 40;
@@ -119,8 +84,7 @@ void run(const char* name, const MemoryProfile& profile, std::string text, std::
 
 int main(int argc, char** argv) {
     const std::string folder = argc > 1 ? argv[1] : ".";
-    std::ifstream file(folder + "/sample.jsonl", std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    const std::string text = read_file(folder + "/sample.jsonl");
     uint32_t parsers = 0, buffers = 0;
     {
         MemoryModel model;
@@ -128,10 +92,11 @@ int main(int argc, char** argv) {
         parsers = driver.parsers();
         buffers = driver.buffers();
     }
-    const auto parts = read_parts(folder + "/expected.txt", parsers == 0 ? 0 : buffers / parsers);
+    if (parsers == 0) fail("the circuit has no parser");
+    const auto parts = read_parts(folder + "/expected.txt", std::vector<uint32_t>(parsers, buffers / parsers));
     size_t bytes = 0;
     for (const Part& part : parts) bytes += part.bytes;
-    if (parts.size() != parsers || parsers == 0 || bytes != text.size()) fail("sample and circuit do not belong together");
+    if (bytes != text.size()) fail("sample and circuit do not belong together");
     MemoryProfile slow;
     slow.read_latency = 100;
     slow.stall_percent = 30;

@@ -152,6 +152,13 @@ public:
         return 0;
     }
 
+    // Whether the interrupt is raised, of a circuit that has one.
+    template <class Top = Vobjects>
+    bool interrupt() {
+        settle();
+        return static_cast<Top&>(*top_).interrupt_o != 0;
+    }
+
     // One clock cycle.
     void tick() {
         drive();

@@ -14,6 +14,7 @@ pub mod library;
 pub mod parquet;
 mod project;
 pub mod registers;
+pub mod shell;
 
 /// A generated source in which an undeclared name is an error and no implicit net (IEEE 1800,
 /// 6.10), as in the library's own files.

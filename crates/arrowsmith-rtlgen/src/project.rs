@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Project files for tools, for any circuit: FuseSoC, Vivado, Quartus, shells as a starting point.
+//! Project files for tools, for any circuit: FuseSoC, Vivado, Quartus, and a starting point for an
+//! OPAE shell; the other shells are in [`crate::shell`].
 //!
 //! Text only; the caller supplies the sources and their order.
 
@@ -66,7 +67,6 @@ impl Project<'_> {
             (format!("{name}.core"), self.fusesoc()),
             ("vivado.tcl".to_owned(), self.vivado()),
             ("quartus.tcl".to_owned(), self.quartus()),
-            (format!("shell/{name}_xrt.sv"), self.shell("XRT", "s_axi_control", "m_axi_gmem")),
             (format!("shell/{name}_opae.sv"), self.shell("OPAE", "mmio", "host_mem")),
         ]
     }
@@ -162,7 +162,7 @@ impl Project<'_> {
         }
         let _ = write!(
             out,
-            "\n);\n\n  {} i_circuit (\n      .clk_i(ap_clk),\n      .rst_ni(ap_rst_n){wires}\n  );\n\nendmodule\n",
+            ",\n    output logic done\n);\n\n  {} i_circuit (\n      .clk_i(ap_clk),\n      .rst_ni(ap_rst_n){wires},\n      .{DONE_PORT}(done)\n  );\n\nendmodule\n",
             self.top
         );
         crate::without_implicit_nets(&out)

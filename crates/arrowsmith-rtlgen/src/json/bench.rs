@@ -55,6 +55,7 @@ pub(super) fn files(design: &Design) -> Vec<(String, String)> {
         ("bench/Makefile".to_owned(), makefile(design)),
         cpp("as_json_bench.cpp", include_str!("../../cpp/as_json_bench.cpp")),
         cpp("as_memory_model.hpp", include_str!("../../cpp/as_memory_model.hpp")),
+        cpp("as_sample.hpp", include_str!("../../cpp/as_sample.hpp")),
     ]
 }
 
@@ -67,7 +68,7 @@ fn makefile(design: &Design) -> String {
          $(error $(VERILATOR) is not installed: install Verilator 5 (in a checkout of arrowsmith: tools/hdl install), or say make VERILATOR=...)\n\
          endif\n\n\
          .PHONY: run clean\nrun: obj/bench\n\tobj/bench .\n\n\
-         obj/bench: $(SOURCES) as_json_bench.cpp as_memory_model.hpp ../driver/as_json_driver.hpp\n\
+         obj/bench: $(SOURCES) as_json_bench.cpp as_memory_model.hpp as_sample.hpp ../driver/as_json_driver.hpp\n\
          \t$(VERILATOR) --cc --exe --build -j 2 -O3 --output-split 0 --prefix Vobjects --top-module {} --Mdir obj -o bench \\\n\
          \t\t-CFLAGS \"-std=c++20 -O1 -I$(CURDIR) -I$(CURDIR)/../driver -DARROWSMITH_PORTS={} -DARROWSMITH_HASH=0x{:016x}ull\" \\\n\
          \t\t-F ../files.f as_json_bench.cpp\n\n\

@@ -23,7 +23,7 @@ use crate::without_implicit_nets;
 pub use kind::{Kind, TimeForm, is_outer};
 pub use layout::{Layout, Row, Slot};
 use project::buffers as buffers_of_parser;
-pub use project::project;
+pub use project::{project, project_for, simulation};
 use writers::Choice;
 pub use writers::Writers;
 

@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use arrowsmith_core::{Error, Result};
 use arrowsmith_plan::Plan;
 
 use super::kind::{Kind, is_outer};
@@ -11,6 +12,7 @@ use super::layout::{Layout, Row, SLOT_BYTES_MAX};
 use super::{Design, WINDOW_BYTES, bench};
 use crate::library::with_library;
 use crate::project::{Project, escape, memory_ports};
+use crate::shell::{self, Circuit, Shell, Simulation};
 
 /// Reasons to stop at a record.
 pub(super) const FAULTS: [(u8, &str); 12] = [
@@ -30,8 +32,65 @@ pub(super) const FAULTS: [(u8, &str); 12] = [
 
 /// All files of a design: path below its folder, and text.
 pub fn project(design: &Design, plan: &Plan) -> Vec<(String, String)> {
+    files(design, plan, with_library(&design.files))
+}
+
+/// All files of a design for a board's shell: those of [`project`], with the wrapper, and those of
+/// the shell.
+///
+/// # Errors
+/// [`Error::Config`]: a name that the shell's tools do not take, more buffers than its runtime
+/// passes, or a schema whose sample no circuit takes.
+pub fn project_for(design: &Design, plan: &Plan, shell: Shell) -> Result<Vec<(String, String)>> {
+    let sources = shell_sources(design, shell)?;
+    let paths: Vec<String> = sources.iter().map(|(path, _)| path.clone()).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut out = files(design, plan, sources.clone());
+    if !out.iter().any(|(path, _)| path == "bench/expected.txt") {
+        return Err(Error::Config(
+            "the schema has a field that the circuit never takes, so that there is no sample to try a board with"
+                .to_owned(),
+        ));
+    }
+    out.extend(shell::files(shell, &circuit(design), &paths)?);
+    Ok(out)
+}
+
+/// The design in a shell, to be simulated.
+///
+/// # Errors
+/// As [`project_for`].
+pub fn simulation(design: &Design, shell: Shell) -> Result<Simulation> {
+    shell::simulation(shell, &circuit(design), shell_sources(design, shell)?)
+}
+
+/// The sources of a design in a shell, dependencies first; the wrapper is the last one.
+fn shell_sources(design: &Design, shell: Shell) -> Result<Vec<(String, String)>> {
+    let mut generated = design.files.clone();
+    generated.push(shell::wrapper(shell, &circuit(design))?);
+    Ok(with_library(&generated))
+}
+
+/// The design as a shell sees it.
+fn circuit(design: &Design) -> Circuit<'_> {
+    Circuit {
+        name: design.top.trim_end_matches("_top"),
+        top: &design.top,
+        driver: "json",
+        registers: &design.registers,
+        beat_bytes: design.shape.beat_bytes(),
+        memory_ports: design.shape.ports,
+        hash: design.hash,
+        overrun_bytes: design.shape.overrun_bytes(),
+        buffers_of_inputs: vec![
+            design.layout.buffers(design.shape) / design.shape.parsers;
+            design.shape.parsers
+        ],
+    }
+}
+
+fn files(design: &Design, plan: &Plan, sources: Vec<(String, String)>) -> Vec<(String, String)> {
     let name = design.top.trim_end_matches("_top");
-    let sources = with_library(&design.files);
     let described = Project {
         top: &design.top,
         name,
@@ -150,7 +209,7 @@ fn readme(design: &Design, plan: &Plan, name: &str, bench: bool) -> String {
         predictions(&design.layout)
     );
     out.push_str("\n## Files\n\n`files.f` for Verilator and others, a FuseSoC core file, `vivado.tcl`, `quartus.tcl`; `driver/`: registers for C and Rust, a driver in C++. \
-         `shell/` has starting points for an XRT kernel and an OPAE unit: ports and names as these shells require, to be completed for a board.");
+         `shell/` has a starting point for an OPAE unit, to be completed for a board; `arrowsmith rtl generate --shell` adds complete ones for XRT, PCIe and Zynq.");
     if bench {
         out.push_str(" `make -C bench` runs the self-checking bench: it compiles the circuit with Verilator, sends records of this schema through it and compares every \
              buffer, with and without stalls.");

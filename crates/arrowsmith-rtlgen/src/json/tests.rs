@@ -10,8 +10,9 @@ use arrowsmith_plan::text::parse_schema;
 use arrowsmith_workload::Workload;
 
 use super::project::FAULTS;
-use super::{Kind, Layout, Shape, generate, project};
+use super::{Kind, Layout, Shape, generate, project, project_for};
 use crate::library::LIBRARY;
+use crate::shell::Shell;
 
 fn plan(schema: &str) -> Plan {
     Plan::new(Arc::new(parse_schema(schema).unwrap())).unwrap()
@@ -27,6 +28,14 @@ fn examples_are_fresh() {
         let wanted = ["README.md", "diagram.svg", "registers.md"];
         let beside = project(&design, &plan).into_iter();
         files.extend(beside.filter(|(path, _)| wanted.contains(&path.as_str())));
+        // The wrappers of shells, for one of them.
+        if workload == Workload::Battery {
+            for shell in [Shell::Xrt, Shell::AxiPcie] {
+                let wrapped = project_for(&design, &plan, shell).unwrap().into_iter();
+                let wrapper = wrapped.filter(|(path, _)| path.ends_with(".v"));
+                files.extend(wrapper.map(|(path, text)| (path.replace("rtl/", ""), text)));
+            }
+        }
         for (path, text) in files {
             let file = root.join(workload.name()).join(&path);
             if std::env::var_os("ARROWSMITH_UPDATE_SNAPSHOTS").is_some() {

@@ -7,6 +7,7 @@
 //! and unsupported types, are refused by name. Software reads the file's footer.
 
 mod project;
+mod sample;
 mod schema;
 mod top;
 
@@ -15,7 +16,7 @@ mod tests;
 
 use std::fmt;
 
-pub use self::project::{fault, project};
+pub use self::project::{fault, project, project_for};
 pub use self::schema::columns_of_schema;
 pub use crate::graph::Refusal;
 use crate::registers::{RegisterMap, Shape};

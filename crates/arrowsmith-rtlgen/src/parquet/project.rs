@@ -4,10 +4,13 @@
 
 use std::fmt::Write as _;
 
-use super::Design;
+use arrowsmith_core::Result;
+
 use super::top::MEM_PORTS;
+use super::{Design, sample};
 use crate::library::with_library;
 use crate::project::{Project, escape};
+use crate::shell::{self, Circuit, Shell};
 
 /// The meanings of the codes of `as_parquet_pkg`.
 const FAULTS: [(u8, &str); 16] = [
@@ -36,8 +39,45 @@ pub fn fault(code: u32) -> Option<&'static str> {
 
 /// All files of a design: path below its folder, and text.
 pub fn project(design: &Design) -> Vec<(String, String)> {
+    files(design, with_library(&design.files))
+}
+
+/// All files of a design for a board's shell: those of [`project`], with the wrapper, those of the
+/// shell, and a sample to try a board with.
+///
+/// # Errors
+/// [`Error::Config`]: a name that the shell's tools do not take, more columns than its runtime
+/// passes.
+pub fn project_for(design: &Design, shell: Shell) -> Result<Vec<(String, String)>> {
+    let mut generated = design.files.clone();
+    let circuit = circuit(design);
+    generated.push(shell::wrapper(shell, &circuit)?);
+    let sources = with_library(&generated);
+    let paths: Vec<String> = sources.iter().map(|(path, _)| path.clone()).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut out = files(design, sources.clone());
+    out.extend(sample::files(design));
+    out.extend(shell::files(shell, &circuit, &paths)?);
+    Ok(out)
+}
+
+/// The design as a shell sees it.
+fn circuit(design: &Design) -> Circuit<'_> {
+    Circuit {
+        name: &design.options.name,
+        top: &design.top,
+        driver: "converter",
+        registers: &design.registers,
+        beat_bytes: 64,
+        memory_ports: 1,
+        hash: design.schema_hash,
+        overrun_bytes: 0,
+        buffers_of_inputs: design.columns.iter().map(|column| column.buffers().len()).collect(),
+    }
+}
+
+fn files(design: &Design, sources: Vec<(String, String)>) -> Vec<(String, String)> {
     let name = design.options.name.as_str();
-    let sources = with_library(&design.files);
     let described = Project {
         top: &design.top,
         name,
@@ -105,7 +145,7 @@ fn readme(design: &Design) -> String {
         let _ = writeln!(out, "| {number} | {} |", cell(what));
     }
     out.push_str("\n## Files\n\n`files.f` for Verilator and others, a FuseSoC core file, `vivado.tcl`, `quartus.tcl`; `driver/`: registers for C and Rust, a driver in C++. \
-         `shell/` has starting points for an XRT kernel and an OPAE unit: ports and names as these shells require, to be completed for a board. \
+         `shell/` has a starting point for an OPAE unit, to be completed for a board; `arrowsmith rtl generate --shell` adds complete ones for XRT, PCIe and Zynq. \
          The self-checking bench is `arrowsmith rtl simulate --format parquet FILE`: it compiles circuits of this kind, runs a file through them and compares with software.\n");
     out
 }
