@@ -196,6 +196,13 @@ pub const TOOLS: &[Tool] = &[
         install: Command("tools/hdl install"),
     },
     Tool {
+        name: "headers of XRT",
+        needed: "the host's program of circuits that are kernels of Vitis",
+        areas: &["hdl"],
+        found: "test -e /usr/include/xrt/xrt/xrt_kernel.h",
+        install: Packages(&["libxrt-dev"]),
+    },
+    Tool {
         name: "CUDA's compiler",
         needed: "the kernels for three architectures, and what calls CUDA's driver",
         areas: &["gpu"],

@@ -12,6 +12,11 @@
 
 #include "as_json_driver.hpp"
 #include "as_pipes.hpp"
+#ifdef ARROWSMITH_BLOCK_PROTOCOL
+#include "settings.hpp"
+
+#include "as_block_bus.hpp"
+#endif
 
 using namespace arrowsmith;
 
@@ -46,7 +51,12 @@ int main(int argc, char** argv) {
     MemoryProfile profile;
     if (!profile.parse(argc, argv)) return 2;
     MemoryModel model(profile);
+#ifdef ARROWSMITH_BLOCK_PROTOCOL
+    BlockBus bus(model);
+    JsonDriver driver(bus);
+#else
     JsonDriver driver(model);
+#endif
 
     uint64_t hash = 0;
     if (!take(hash)) return 0;

@@ -12,6 +12,7 @@ use arrowsmith_parquet::{Column, File, ReadOptions};
 use arrowsmith_plan::Plan;
 use arrowsmith_rtlgen::json::{Layout, Shape, generate};
 use arrowsmith_rtlgen::parquet::Options;
+use arrowsmith_rtlgen::shell::Shell;
 
 use crate::MemoryProfile;
 use crate::config;
@@ -22,6 +23,7 @@ use crate::parquet::{Circuits, Counts, column};
 #[derive(Debug, Clone)]
 pub struct RtlEngine {
     shape: Shape,
+    shell: Option<Shell>,
     memory: MemoryProfile,
     statistics: Arc<Statistics>,
     circuits: Arc<Circuits>,
@@ -32,7 +34,8 @@ impl Default for RtlEngine {
     fn default() -> Self {
         let memory = MemoryProfile::IDEAL;
         let circuits = Arc::new(Circuits::new(Options::default(), memory));
-        Self { shape: Shape::default(), memory, statistics: Arc::default(), circuits }
+        let shape = Shape::default();
+        Self { shape, shell: None, memory, statistics: Arc::default(), circuits }
     }
 }
 
@@ -41,6 +44,13 @@ impl RtlEngine {
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
+        self
+    }
+
+    /// Puts JSON circuits into the wrapper of a board's shell, and speaks its protocol.
+    #[must_use]
+    pub fn with_shell(mut self, shell: Shell) -> Self {
+        self.shell = Some(shell);
         self
     }
 
@@ -90,7 +100,8 @@ impl Engine for RtlEngine {
             let reason = "it needs another engine, for records that its circuit does not take";
             return Err(Declined::new("", reason).into());
         }
-        let program = self.circuits.verilator().map_err(config)?.json(&design).map_err(config)?;
+        let verilator = self.circuits.verilator().map_err(config)?;
+        let program = verilator.json(&design, self.shell).map_err(config)?;
         let session = Session::start(&program, design.hash, &self.memory).map_err(config)?;
         let host = rest.decoder(plan, options)?;
         let statistics = Arc::clone(&self.statistics);

@@ -41,6 +41,9 @@ pub enum RtlError {
     /// Verilator or the C++ compiler failed; the end of its output.
     #[error("the circuit does not compile:\n{0}")]
     Compile(String),
+    /// The shell does not take the circuit; why.
+    #[error("{0}")]
+    Shell(String),
     /// A file or the process failed.
     #[error("{path}: {1}", path = .0.display())]
     Io(PathBuf, #[source] std::io::Error),

@@ -15,10 +15,12 @@ mod decoder;
 mod process;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrowsmith_rtlgen::json::Design;
+use arrowsmith_rtlgen::json::{Design, simulation};
 use arrowsmith_rtlgen::library::with_library;
+use arrowsmith_rtlgen::shell::Shell;
 
 use crate::compile::Sources;
 use crate::{MEMORY_MODEL, PIPES, RtlError, Verilator};
@@ -34,6 +36,9 @@ pub const HEADERS: [(&str, &str); 3] = [
 
 const SERVE: [(&str, &str); 2] =
     [PIPES, ("as_json_serve.cpp", include_str!("../../cpp/as_json_serve.cpp"))];
+
+/// Between the driver and a kernel that speaks the block protocol of Vitis.
+const BLOCK_BUS: (&str, &str) = ("as_block_bus.hpp", include_str!("../../cpp/as_block_bus.hpp"));
 
 /// Counters of the circuits, over all decoders of an engine.
 #[derive(Debug, Default)]
@@ -115,18 +120,33 @@ impl Statistics {
 }
 
 impl Verilator {
-    /// Compiles a JSON circuit into a program that serves it; at once if that was done before.
+    /// Compiles a JSON circuit into a program that serves it; at once if that was done before. With
+    /// a shell, its wrapper is around the circuit, and its protocol is spoken.
     ///
     /// # Errors
     ///
-    /// Errors of Verilator, the C++ compiler or the file system.
-    pub fn json(&self, design: &Design) -> Result<std::path::PathBuf, RtlError> {
+    /// Errors of Verilator, the C++ compiler or the file system; a circuit that the shell does not
+    /// take.
+    pub fn json(&self, design: &Design, shell: Option<Shell>) -> Result<PathBuf, RtlError> {
         let owned = |(name, text): (&str, &str)| (name.to_owned(), text.to_owned());
+        let (mut top, mut rtl) = (design.top.clone(), with_library(&design.files));
+        let mut cpp: Vec<_> = HEADERS.into_iter().chain(SERVE).map(owned).collect();
+        let mut flags = vec![format!("-DARROWSMITH_PORTS={}", design.shape.ports)];
+        if let Some(shell) = shell {
+            let inside = simulation(design, shell);
+            let inside = inside.map_err(|error| RtlError::Shell(error.to_string()))?;
+            (top, rtl) = (inside.top, inside.rtl);
+            cpp.push(("settings.hpp".to_owned(), inside.settings));
+            cpp.push(owned(BLOCK_BUS));
+            if inside.block_protocol {
+                flags.push("-DARROWSMITH_BLOCK_PROTOCOL".to_owned());
+            }
+        }
         self.compile(&Sources {
-            top: design.top.clone(),
-            rtl: with_library(&design.files),
-            cpp: HEADERS.into_iter().chain(SERVE).map(owned).collect(),
-            flags: vec![format!("-DARROWSMITH_PORTS={}", design.shape.ports)],
+            top,
+            rtl,
+            cpp,
+            flags,
             // For few modules, one translation unit is faster than what splitting saves.
             blocks: if design.shape.parsers > 3 { vec![design.parser.clone()] } else { Vec::new() },
         })

@@ -18,4 +18,5 @@ mod parquet_columns;
 mod parquet_corpora;
 mod parquet_support;
 mod registers;
+mod shells;
 mod support;
