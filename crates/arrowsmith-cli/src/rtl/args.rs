@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use arrowsmith_engine_rtl::Interface;
 use arrowsmith_rtlgen::json::Writers;
+use arrowsmith_rtlgen::shell::Shell;
 use clap::{Args, Subcommand, ValueEnum};
 
 #[cfg(feature = "bench")]
@@ -51,6 +52,27 @@ impl From<RtlWriters> for Writers {
             RtlWriters::Auto => Self::Auto,
             RtlWriters::Own => Self::Own,
             RtlWriters::Shared => Self::Shared,
+        }
+    }
+}
+
+/// What surrounds a circuit on a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RtlShell {
+    /// An RTL kernel for AMD's Vitis, run by XRT (Alveo cards)
+    Xrt,
+    /// A card behind AMD's PCIe bridge, XDMA or QDMA, without a platform
+    AxiPcie,
+    /// The programmable logic of a Zynq UltraScale+, under Linux
+    Zynq,
+}
+
+impl From<RtlShell> for Shell {
+    fn from(shell: RtlShell) -> Self {
+        match shell {
+            RtlShell::Xrt => Self::Xrt,
+            RtlShell::AxiPcie => Self::AxiPcie,
+            RtlShell::Zynq => Self::Zynq,
         }
     }
 }
@@ -133,6 +155,12 @@ pub struct GenerateArgs {
     #[arg(long)]
     pub snappy: bool,
 
+    /// Also write what a board needs, to `shell/SHELL`: the top module with the signals of the
+    /// shell, scripts for the vendor's tools, a C++ program for the host that tries the circuit,
+    /// and a Makefile; `make sim` there simulates all of it
+    #[arg(long, value_enum, value_name = "SHELL")]
+    pub shell: Option<RtlShell>,
+
     /// The folder to write to
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
@@ -158,6 +186,10 @@ pub struct SimulateArgs {
     /// Simulate the JSON circuit behind the model of this interface, and print the throughput
     #[arg(long, value_enum, value_name = "INTERFACE", conflicts_with = "read_latency")]
     pub interface: Option<RtlInterface>,
+
+    /// Simulate the JSON circuit inside the wrapper of a board's shell, through its protocol
+    #[arg(long, value_enum, value_name = "SHELL")]
+    pub shell: Option<RtlShell>,
 
     /// Clock frequency, for --interface
     #[arg(long, value_name = "MHZ", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=2000))]

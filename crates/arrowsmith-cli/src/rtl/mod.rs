@@ -17,7 +17,7 @@ use std::sync::Arc;
 use arrowsmith::{Chain, Engine, Plan};
 use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
 use arrowsmith_engine_rtl::{MemoryProfile, RtlEngine};
-use arrowsmith_rtlgen::json::{Shape, generate, project};
+use arrowsmith_rtlgen::json::{Shape, generate, project, project_for};
 use arrowsmith_workload::Workload;
 
 pub use self::args::RtlArgs;
@@ -55,7 +55,11 @@ fn generate_files(args: &GenerateArgs) -> Outcome {
     let schema = required(&args.circuit)?;
     if args.circuit.format == RtlFormat::Parquet {
         let design = parquet::design(args, schema)?;
-        return write_files(&design.top, arrowsmith_rtlgen::parquet::project(&design), args);
+        let files = match args.shell {
+            Some(shell) => arrowsmith_rtlgen::parquet::project_for(&design, shell.into())?,
+            None => arrowsmith_rtlgen::parquet::project(&design),
+        };
+        return write_files(&design.top, files, args);
     }
     let (plan, shape) = plan(&args.circuit)?;
     let named = || schema.parse::<Workload>().map_or("records", Workload::name);
@@ -66,7 +70,11 @@ fn generate_files(args: &GenerateArgs) -> Outcome {
             "note: the circuit does not find the key {key:?}: records with it go to software"
         );
     }
-    write_files(&design.top, project(&design, &plan), args)
+    let files = match args.shell {
+        Some(shell) => project_for(&design, &plan, shell.into())?,
+        None => project(&design, &plan),
+    };
+    write_files(&design.top, files, args)
 }
 
 fn write_files(top: &str, files: Vec<(String, String)>, args: &GenerateArgs) -> Outcome {
@@ -99,7 +107,10 @@ fn simulate(args: &SimulateArgs) -> Outcome {
     let options = DecodeOptions::default();
     let host = arrowsmith::engine("cpu")?;
     let memory = memory(args);
-    let circuit = RtlEngine::default().with_shape(shape).with_memory(memory);
+    let mut circuit = RtlEngine::default().with_shape(shape).with_memory(memory);
+    if let Some(shell) = args.shell {
+        circuit = circuit.with_shell(shell.into());
+    }
     let with_host = Chain::of(circuit.clone()).then(&host);
     let decode = |engine: &dyn Engine| -> Outcome<_> {
         let mut decoder = engine.decoder(&plan, &options)?;

@@ -38,6 +38,10 @@ pub(super) fn design(args: &GenerateArgs, schema: &str) -> Outcome<Design> {
 /// Decodes all columns of a file, each with its circuit and with the engine `cpu`.
 pub(super) fn simulate(args: &SimulateArgs) -> Outcome {
     check(&args.circuit)?;
+    if args.shell.is_some() {
+        let why = "--shell is for JSON only; `make sim` in the folder of a generated shell simulates columns";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let (file, plan) = open(&args.input)?;
     let verilator = Verilator::find().map_err(|error| Error::Config(error.to_string()))?;
     let circuits = Circuits::new(Options::default(), super::memory(args)).with_verilator(verilator);

@@ -46,8 +46,8 @@ pub fn project(design: &Design) -> Vec<(String, String)> {
 /// shell, and a sample to try a board with.
 ///
 /// # Errors
-/// [`Error::Config`]: a name that the shell's tools do not take, more columns than its runtime
-/// passes.
+/// [`arrowsmith_core::Error::Config`]: a name that the shell's tools do not take, more columns than
+/// its runtime passes.
 pub fn project_for(design: &Design, shell: Shell) -> Result<Vec<(String, String)>> {
     let mut generated = design.files.clone();
     let circuit = circuit(design);

@@ -67,6 +67,37 @@ fn a_circuit_for_records_says_who_shares_writers() {
 }
 
 #[test]
+fn a_shell_is_added_to_a_circuit() {
+    let folder = Folder::new();
+    let ran = folder.run(&["rtl", "generate", "--help"]);
+    ran.assert_status(0);
+    let help = String::from_utf8(ran.stdout).unwrap();
+    for shell in ["xrt", "axi-pcie", "zynq"] {
+        assert!(help.contains(&format!("- {shell}:")), "{help}");
+        let json = ["rtl", "generate", "--schema", "battery", "--shell", shell, "-o", shell];
+        folder.run(&json).assert_status(0);
+        for file in ["README.md", "Makefile", "host.cpp"] {
+            assert!(folder.path(&format!("{shell}/shell/{shell}/{file}")).exists(), "{file}");
+        }
+        let list = String::from_utf8(folder.read(&format!("{shell}/files.f"))).unwrap();
+        let module = if shell == "xrt" { "xrt" } else { "axi" };
+        assert!(list.ends_with(&format!("rtl/battery_{module}.v\n")), "{list}");
+    }
+    let parquet = ["rtl", "generate", "--format", "parquet", "--schema", "a: int64", "-o", "p"];
+    folder.run(&[&parquet[..], &["--shell", "xrt"]].concat()).assert_status(0);
+    assert!(folder.path("p/shell/xrt/kernel.xml").exists());
+    write(&folder);
+    let simulate = ["rtl", "simulate", "--format", "parquet", "--shell", "xrt", "x.parquet"];
+    let ran = folder.run(&simulate);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("--shell is for JSON only"), "{}", ran.stderr);
+    let name = ["rtl", "generate", "--schema", "battery", "--shell", "xrt", "-o", "n", "--name"];
+    let ran = folder.run(&[&name[..], &["a__b"]].concat());
+    assert_ne!(ran.status, 0);
+    assert!(ran.stderr.contains("see --name"), "{}", ran.stderr);
+}
+
+#[test]
 fn what_has_no_circuit_is_refused_by_name() {
     let folder = Folder::new();
     write(&folder);
