@@ -46,7 +46,7 @@ layout() {
     "$tool/layout" "$work/$name-$tag.o" "$class" json >"$work/$name-$tag.json"
 }
 
-examples=("expression Node expr" "scene Scene scenes")
+examples=("expression Node expr" "scene Scene scenes" "catalog Catalog catalogs")
 for example in "${examples[@]}"; do
     try $example gcc g++ -O2
     try $example gcc-no-vectors g++ -O2 -DARROWSMITH_GRAPH_NO_VECTORS
@@ -63,15 +63,18 @@ done
 # The layouts in the repository are those that the compiler gives.
 sed 's/"compiler": .*/"compiler": ""/' "$work/expression-gcc/expr.layout.json" >"$work/now"
 sed 's/"compiler": .*/"compiler": ""/' expression/layout-x86_64.json | diff - "$work/now"
+sed 's/"compiler": .*/"compiler": ""/' "$work/catalog-gcc/catalogs.layout.json" >"$work/now"
+sed 's/"compiler": .*/"compiler": ""/' catalog/layout-x86_64.json | diff - "$work/now"
 if "$root/tools/objects" has m32; then
     sed 's/"compiler": .*/"compiler": ""/' "$work/expression-gcc-i386/expr.layout.json" >"$work/now"
     sed 's/"compiler": .*/"compiler": ""/' expression/layout-i386.json | diff - "$work/now"
 fi
-# GCC and Clang agree on every byte of both examples, in memory and on the wire.
+# GCC and Clang agree on every byte of the examples, in memory and on the wire; they spell the
+# arguments of templates differently, which name alternatives.
 if "$root/tools/objects" has clang; then
-    for pair in expression/expr scene/scenes; do
+    for pair in expression/expr scene/scenes catalog/catalogs; do
         for compiler in gcc clang; do
-            sed 's/"compiler": .*/"compiler": ""/' "$work/${pair%/*}-$compiler/${pair#*/}.layout.json" >"$work/$compiler.json"
+            sed 's/"compiler": .*/"compiler": ""/; /"name": "std::/d' "$work/${pair%/*}-$compiler/${pair#*/}.layout.json" >"$work/$compiler.json"
         done
         diff "$work/gcc.json" "$work/clang.json"
     done

@@ -6,10 +6,11 @@ use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::layout::{self, from_object};
 use arrowsmith_graph::wire::{Graph, Options, Reader};
 
-const LAYOUTS: [&str; 3] = [
+const LAYOUTS: [&str; 4] = [
     include_str!("../../examples/objects/expression/layout-i386.json"),
     include_str!("../../examples/objects/expression/layout-x86_64.json"),
     include_str!("../../examples/objects/scene/layout-x86_64.json"),
+    include_str!("../../examples/objects/catalog/layout-x86_64.json"),
 ];
 
 /// Any bytes as a message: the readers of memory and of trees agree; valid messages make the round

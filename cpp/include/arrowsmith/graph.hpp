@@ -7,6 +7,9 @@
 // calls a constructor or a virtual function of the classes.
 #pragma once
 
+#include <arrowsmith/graph_containers.hpp>
+#include <arrowsmith/graph_tables.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -64,139 +67,6 @@ struct Options {
 
 constexpr std::uint32_t null_id = 0xFFFFFFFFU;
 constexpr std::size_t header_bytes = 20;
-
-// The tables of a layout. The fields have the meaning of those of the same name in the JSON form.
-enum class Kind : std::uint8_t { integer, bits, real, pointer, string, vector, view, choice };
-
-struct Element;
-
-struct Target {
-    std::uint32_t type_id;
-    std::uint32_t adjust;
-    std::int32_t slot;  // of the vtable pointer there; -1: none
-};
-
-struct Reference {
-    const Target *targets;
-    std::uint32_t count;
-    bool nullable;
-    const std::int64_t *adjust_of;  // by type id; -1: not allowed
-};
-
-struct Member {
-    Kind kind;
-    std::uint8_t bytes;
-    std::uint8_t wire_bytes;
-    bool is_signed;
-    bool ranged;
-    std::uint8_t bit_offset;
-    std::uint8_t bit_size;
-    std::uint32_t offset;
-    std::uint32_t count;
-    std::int64_t low, high;
-    const Reference *reference;
-    const Element *element;  // of a choice: `high` alternatives, whose number is in the byte at `low`
-};
-
-struct Element {
-    std::uint32_t size, align, wire_bytes_min, member_count;
-    const Member *members;
-};
-
-struct VtablePointer {
-    std::uint32_t offset, slot;
-};
-
-struct Class {
-    std::uint32_t size, align;
-    std::uint32_t wire_bytes;  // 0xFFFFFFFF: not the same for all objects
-    std::uint32_t vptr_count, member_count;
-    const VtablePointer *vptrs;
-    const Member *members;
-};
-
-struct Layout {
-    std::uint32_t pointer_bytes, region_align, class_count, slot_count;
-    std::uint64_t wire_hash;
-    const Class *classes;
-    Reference root;
-    const std::uint64_t *slots;  // the values of vtable pointers
-};
-
-namespace detail {
-
-template <typename T> inline T load(const std::uint8_t *at) {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-}
-
-template <typename T> inline void store(std::uint8_t *at, T value) { std::memcpy(at, &value, sizeof value); }
-
-inline std::uint64_t load_bytes(const std::uint8_t *at, unsigned bytes) {
-    switch (bytes) {
-    case 1: return *at;
-    case 2: return load<std::uint16_t>(at);
-    case 4: return load<std::uint32_t>(at);
-    default: return load<std::uint64_t>(at);
-    }
-}
-
-inline void store_bytes(std::uint8_t *at, unsigned bytes, std::uint64_t value) {
-    switch (bytes) {
-    case 1: *at = static_cast<std::uint8_t>(value); break;
-    case 2: store(at, static_cast<std::uint16_t>(value)); break;
-    case 4: store(at, static_cast<std::uint32_t>(value)); break;
-    default: store(at, value);
-    }
-}
-
-inline std::uint64_t sign_extend(std::uint64_t value, unsigned bits) {
-    if (bits >= 64) return value;
-    const std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-    return (value ^ sign) - sign;
-}
-
-inline bool in_range(const Member &member, std::uint64_t value) {
-    if (member.is_signed) {
-        const auto number = static_cast<std::int64_t>(value);
-        return number >= member.low && number <= member.high;
-    }
-    // For unsigned numbers, a negative upper bound allows none and a negative lower bound all.
-    const std::uint64_t low = member.low < 0 ? 0 : static_cast<std::uint64_t>(member.low);
-    return member.high >= 0 && value >= low && value <= static_cast<std::uint64_t>(member.high);
-}
-
-inline std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) & ~(align - 1); }
-
-// The bits of a number at any position in memory, a byte at a time: bit-fields may end with their
-// object.
-inline std::uint64_t load_bits(const std::uint8_t *at, unsigned offset, unsigned size) {
-    const unsigned bytes = (offset + size + 7) / 8;
-    if (bytes == 1) return (at[0] >> offset) & ((1U << size) - 1);
-    if (bytes == 2) return (load<std::uint16_t>(at) >> offset) & ((1U << size) - 1);
-    std::uint64_t value = 0;
-    for (unsigned done = 0; done < size;) {
-        const unsigned bit = offset + done, within = bit % 8;
-        const unsigned take = size - done < 8 - within ? size - done : 8 - within;
-        const std::uint64_t part = (at[bit / 8] >> within) & ((1U << take) - 1);
-        value |= part << done;
-        done += take;
-    }
-    return value;
-}
-
-inline void store_bits(std::uint8_t *at, unsigned offset, unsigned size, std::uint64_t value) {
-    for (unsigned done = 0; done < size;) {
-        const unsigned bit = offset + done, within = bit % 8;
-        const unsigned take = size - done < 8 - within ? size - done : 8 - within;
-        const unsigned mask = ((1U << take) - 1) << within;
-        at[bit / 8] = static_cast<std::uint8_t>((at[bit / 8] & ~mask) | ((value >> done << within) & mask));
-        done += take;
-    }
-}
-
-}  // namespace detail
 
 // Reads messages with the tables only: every layout, every error with its position. The generated
 // code has faster paths for the common cases, and falls back to this one.
@@ -381,7 +251,8 @@ private:
         }
         const Element &element = *member.element;
         if (length * element.wire_bytes_min > left() - 4) return fail(Code::length_out_of_range, at_);
-        if (length > 0 && !take(length * element.size, element.align, place)) return false;
+        const detail::Content of = detail::content_of(element, length, layout_.pointer_bytes);
+        if (of.bytes > 0 && !take(of.bytes, of.align, place)) return false;
         at_ += 4;
         bool variable = false;
         for (std::uint32_t m = 0; m < element.member_count; ++m) variable = variable || is_variable(element.members[m]);
@@ -478,27 +349,25 @@ private:
         return members(of.members, of.member_count, place);
     }
 
+    // Of a map or set, an element's key must follow that of the one before it.
     bool vector(const Member &member, std::size_t place) {
         const Element &element = *member.element;
-        const unsigned word = layout_.pointer_bytes;
+        const detail::Linker linker{memory_, address_, layout_.pointer_bytes};
         const std::uint64_t length = detail::load<std::uint32_t>(begin_ + at_);
         if (length * element.wire_bytes_min > left() - 4) return fail(Code::length_out_of_range, at_);
-        if (length == 0) {
-            at_ += 4;
-            return true;
-        }
+        const detail::Content of = detail::content_of(element, length, layout_.pointer_bytes);
         std::size_t content = 0;
-        const std::uint64_t bytes = length * element.size;
-        if (!take(bytes, element.align, content)) return false;
+        if (of.bytes > 0 && !take(of.bytes, of.align, content)) return false;
         at_ += 4;
-        std::memset(memory_ + content, 0, static_cast<std::size_t>(bytes));
-        const std::uint64_t first = address_ + content;
-        detail::store_bytes(memory_ + place, word, first);
-        detail::store_bytes(memory_ + place + word, word, first + bytes);
-        detail::store_bytes(memory_ + place + 2 * word, word, first + bytes);
-        for (std::uint64_t i = 0; i < length; ++i, content += element.size) {
-            if (!members(element.members, element.member_count, content)) return false;
+        if (of.bytes > 0) std::memset(memory_ + content, 0, static_cast<std::size_t>(of.bytes));
+        for (std::uint64_t i = 0; i < length; ++i) {
+            const std::size_t begin = at_, item = content + static_cast<std::size_t>(of.first + i * of.stride);
+            if (!members(element.members, element.member_count, item)) return false;
+            if (element.key_count == 0 || i == 0) continue;
+            const std::uint8_t *now = memory_ + item;
+            if (!linker.follows(element, now - of.stride, now)) return fail(Code::value_out_of_range, begin);
         }
+        linker.link(element, place, length, content);
         return true;
     }
 
@@ -745,6 +614,10 @@ private:
                     if (to != nullptr) open_.push_back({to, member.reference, ids_.size()});
                     ids_.push_back(null_id);
                 }
+            } else if (member.kind == Kind::vector && member.element->form != Form::vector) {
+                for (const std::uint8_t *at : detail::elements_of(*member.element, place, layout_.pointer_bytes)) {
+                    if (!pointers(*step.inner[0], at)) return false;
+                }
             } else if (member.kind == Kind::vector) {
                 const std::uint8_t *end = load_pointer(place + layout_.pointer_bytes);
                 for (const std::uint8_t *at = load_pointer(place); at != end; at += member.element->size) {
@@ -827,6 +700,7 @@ private:
         case Kind::string: return text(detail::load_bytes(place + word, word), load_pointer(place));
         case Kind::view: return text(detail::load_bytes(place, word), load_pointer(place + word));
         case Kind::vector: {
+            if (member.element->form != Form::vector) return container(step, place);
             const std::uint8_t *begin = load_pointer(place), *end = load_pointer(place + word);
             const std::size_t size = member.element->size, length = static_cast<std::size_t>(end - begin) / size;
             if (length >= null_id) return fail(Code::too_large);
@@ -860,6 +734,22 @@ private:
         // The kinds of fixed width are sent by the caller.
         default: return true;
         }
+    }
+
+    // A container that is not a vector. A map whose keys a reader would refuse is an error.
+    bool container(const Step &step, const std::uint8_t *place) {
+        const Element &element = *step.member->element;
+        const detail::Linker memory{nullptr, 0, layout_.pointer_bytes};
+        const std::vector<const std::uint8_t *> elements = detail::elements_of(element, place, layout_.pointer_bytes);
+        if (elements.size() >= null_id) return fail(Code::too_large);
+        put(elements.size(), 4);
+        const std::uint8_t *before = nullptr;
+        for (const std::uint8_t *at : elements) {
+            if (before != nullptr && !memory.follows(element, before, at)) return fail(Code::value_out_of_range);
+            if (!members(*step.inner[0], at)) return false;
+            before = at;
+        }
+        return true;
     }
 
     // A value that does not fit its width on the wire, or that a reader would refuse, is an error.

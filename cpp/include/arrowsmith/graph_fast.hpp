@@ -484,6 +484,29 @@ public:
         return true;
     }
 
+    // A container that is not a vector.
+    template <int P, typename Make> bool container(std::uint8_t *out, const Element &element, Make make) {
+        if (left() < 4) return false;
+        const std::uint64_t length = detail::load<std::uint32_t>(in);
+        in += 4;
+        if (length * element.wire_bytes_min > left()) return false;
+        const detail::Linker linker{memory_, address_, P};
+        const detail::Content of = detail::content_of(element, length, P);
+        std::uint8_t *content = memory_;
+        if (of.bytes > 0) {
+            content = take(of.bytes, of.align);
+            if (content == nullptr) return false;
+            std::memset(content, 0, static_cast<std::size_t>(of.bytes));
+        }
+        for (std::uint64_t i = 0; i < length; ++i) {
+            std::uint8_t *const item = content + of.first + i * of.stride;
+            if (!make(*this, item)) return false;
+            if (i > 0 && !linker.follows(element, item - of.stride, item)) return false;
+        }
+        linker.link(element, static_cast<std::uint64_t>(out - memory_), length, static_cast<std::uint64_t>(content - memory_));
+        return true;
+    }
+
     Reader reader;
     Writer writer;
     const std::uint64_t *slots;

@@ -17,7 +17,13 @@ const PEERS: Sources = sources!(
     "expression.capnp",
 );
 const CLASSES: Sources = sources!("expression": "expression.hpp", "expression.cpp");
-const RUNTIME: Sources = sources!("include": "arrowsmith/graph.hpp", "arrowsmith/graph_fast.hpp");
+const RUNTIME: Sources = sources!(
+    "include":
+    "arrowsmith/graph.hpp",
+    "arrowsmith/graph_containers.hpp",
+    "arrowsmith/graph_fast.hpp",
+    "arrowsmith/graph_tables.hpp"
+);
 
 /// A library to compare with: its name, generated files, compiled files, linked libraries.
 struct Peer {

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BinaryArray, FixedSizeListArray, ListArray, RecordBatch, StructArray,
-    UInt8Array, UInt32Array, make_array,
+    Array, ArrayRef, BinaryArray, FixedSizeListArray, ListArray, MapArray, RecordBatch,
+    StructArray, UInt8Array, UInt32Array, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, SchemaRef};
 
 use super::shape::{Shape, Shapes};
 use super::{ID, MESSAGE, numbers, value_shape};
-use crate::layout::{Alternative, Choice, Kind, Layout, Member};
+use crate::layout::{Alternative, Choice, Element, Kind, Layout, Member};
 use crate::wire::Sink;
 
 /// The columns of all classes, and the walk's position in them.
@@ -204,7 +205,7 @@ impl Sink for Columns {
         }
     }
 
-    fn vector(&mut self, member: usize, _place: u64, count: u32, _content: u64, _bytes: u64) {
+    fn vector(&mut self, member: usize, _element: &Element, count: u32, _content: u64) {
         if let Some(Column::Lists { ends, length, .. }) = self.at(member) {
             *length += count as usize;
             ends.push(*length);
@@ -212,7 +213,7 @@ impl Sink for Columns {
         self.open.push((member, 0));
     }
 
-    fn vector_end(&mut self) {
+    fn vector_end(&mut self, _: &Element, _: u64, _: u32, _: u64) {
         self.open.pop();
     }
 
@@ -337,7 +338,9 @@ fn plain(column: Column, kind: &Kind, data_type: &DataType) -> Result<ArrayRef, 
             choices(tags, alternatives, choice, data_type)?
         }
         Column::Lists { ends, length, members, shapes, .. } => {
-            let (DataType::List(item), Kind::Vector(element)) = (data_type, kind) else {
+            let (DataType::List(item) | DataType::Map(item, _), Kind::Vector(element)) =
+                (data_type, kind)
+            else {
                 return Err(ArrowError::SchemaError("a list has no list's type".into()));
             };
             let values: ArrayRef = match (item.data_type(), shapes.only()) {
@@ -355,7 +358,14 @@ fn plain(column: Column, kind: &Kind, data_type: &DataType) -> Result<ArrayRef, 
                 }
                 _ => return Err(ArrowError::SchemaError("a list has no items".into())),
             };
-            Arc::new(ListArray::try_new(Arc::clone(item), offsets(&ends)?, values, None)?)
+            let (item, offsets) = (Arc::clone(item), offsets(&ends)?);
+            match data_type {
+                DataType::Map(..) => {
+                    let entries = values.as_struct().clone();
+                    Arc::new(MapArray::try_new(item, offsets, entries, None, false)?)
+                }
+                _ => Arc::new(ListArray::try_new(item, offsets, values, None)?),
+            }
         }
     })
 }

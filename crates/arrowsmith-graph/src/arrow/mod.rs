@@ -14,10 +14,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 
 use self::shape::{Shape, Shapes};
-use crate::layout::{Bits, Choice, Class, Integer, Kind, Layout, LayoutError, Meaning, Member};
+use crate::layout::{
+    Bits, Choice, Class, Element, Integer, Kind, Layout, LayoutError, Meaning, Member,
+};
 use crate::wire::{Options, Tables, WireError};
 
 pub use to_messages::messages;
@@ -212,6 +214,23 @@ fn item(list: &[Member]) -> Field {
     }
 }
 
+/// The entries of a map: its elements, if each has a key and a value, and no key is there twice.
+fn map_entries(element: &Element) -> Option<Field> {
+    let keys = element.form.keys().filter(|keys| keys.map && keys.unique)?;
+    let fields = match item(&element.members).data_type() {
+        DataType::Struct(fields) => fields.clone(),
+        _ => return None,
+    };
+    // Only the program's own key may be a null.
+    let [key, value] = &fields[..] else { return None };
+    if keys.members.is_empty() || key.is_nullable() {
+        return None;
+    }
+    let named = |field: &FieldRef, name: &str| field.as_ref().clone().with_name(name);
+    let fields = vec![named(key, "key"), named(value, "value")];
+    Some(Field::new("entries", DataType::Struct(fields.into()), false))
+}
+
 fn data_type(kind: &Kind) -> DataType {
     let integer = |bytes: u32, signed: bool| match (bytes, signed) {
         (1, true) => DataType::Int8,
@@ -240,6 +259,9 @@ fn data_type(kind: &Kind) -> DataType {
         Kind::Pointer(_) => DataType::UInt32,
         Kind::String | Kind::View => DataType::Binary,
         Kind::Choice(choice) => choice_type(choice),
-        Kind::Vector(element) => DataType::List(Arc::new(item(&element.members))),
+        Kind::Vector(element) => match map_entries(element) {
+            Some(entries) => DataType::Map(Arc::new(entries), false),
+            None => DataType::List(Arc::new(item(&element.members))),
+        },
     }
 }

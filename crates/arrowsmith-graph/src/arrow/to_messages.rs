@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 
 use super::shape::{Shape, Shapes};
 use super::{CLASS_KEY, GraphError, ID, MESSAGE, is_text, numbers, schema, value_shape};
@@ -207,7 +208,10 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
         Kind::Pointer(_) => Value::Reference(Some(array.as_primitive::<UInt32Type>().value(row))),
         Kind::String | Kind::View => Value::String(array.as_binary::<i32>().value(row).to_vec()),
         Kind::Vector(element) => {
-            let list = array.as_list::<i32>().value(row);
+            let list: ArrayRef = match array.data_type() {
+                DataType::Map(..) => Arc::new(array.as_map().value(row)),
+                _ => array.as_list::<i32>().value(row),
+            };
             let shapes = Shapes::new(&element.members, &[]);
             let columns = match shapes.only() {
                 None => list.as_struct().columns().to_vec(),

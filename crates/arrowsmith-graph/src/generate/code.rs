@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::tables::number;
-use crate::layout::{Choice, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
+use crate::layout::{Choice, Form, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
 
 /// Writes `struct Classes`, with which `fast::State` makes the objects of each class.
 pub fn classes(text: &mut String, layout: &Layout) {
@@ -29,7 +29,8 @@ pub fn classes(text: &mut String, layout: &Layout) {
             );
         }
         let mut code = Code { text, layout, depth: 2 };
-        code.members(&class.members, "out");
+        let table = format!("class_table[{}].members", class.type_id);
+        code.members(&class.members, "out", &table);
         text.push_str("        return true;\n    }\n");
     }
     text.push_str(
@@ -53,8 +54,11 @@ impl Code<'_> {
         let _ = writeln!(self.text, "{}{line}", "    ".repeat(self.depth));
     }
 
-    fn members(&mut self, mut members: &[Member], out: &str) {
+    /// Reads members, whose table is `table` in C++.
+    fn members(&mut self, all: &[Member], out: &str, table: &str) {
+        let mut members = all;
         while let Some(first) = members.first() {
+            let index = all.len() - members.len();
             let run = members.iter().take_while(|member| !member.kind.is_variable()).count();
             if run > 0 {
                 self.run(&members[..run], out);
@@ -62,6 +66,19 @@ impl Code<'_> {
                 continue;
             }
             match &first.kind {
+                Kind::Vector(element) if element.form != Form::Vector => {
+                    let inner = format!("e{}", self.depth);
+                    let of = format!("{table}[{index}].element");
+                    self.line(&format!(
+                        "if (!s.container<{}>({out} + {}, *{of}, [](::arrowsmith::graph::fast::State &s, std::uint8_t *const {inner}) {{",
+                        self.layout.target.pointer_bytes, first.offset
+                    ));
+                    self.depth += 1;
+                    self.members(&element.members, &inner, &format!("{of}->members"));
+                    self.line("return true;");
+                    self.depth -= 1;
+                    self.line("})) return false;");
+                }
                 Kind::Vector(element) => {
                     let inner = format!("e{}", self.depth);
                     let begin = format!(
@@ -74,12 +91,16 @@ impl Code<'_> {
                     );
                     self.line(&begin);
                     self.depth += 1;
-                    self.members(&element.members, &inner);
+                    let table = format!("{table}[{index}].element->members");
+                    self.members(&element.members, &inner, &table);
                     self.line("return true;");
                     self.depth -= 1;
                     self.line("})) return false;");
                 }
-                Kind::Choice(choice) => self.choice(choice, first.offset, out),
+                Kind::Choice(choice) => {
+                    let table = format!("{table}[{index}].element");
+                    self.choice(choice, first.offset, out, &table);
+                }
                 kind => {
                     let word = self.layout.target.pointer_bytes;
                     let text = if *kind == Kind::View { "view" } else { "string" };
@@ -94,7 +115,7 @@ impl Code<'_> {
     }
 
     /// The byte with the number of the alternative, then its members.
-    fn choice(&mut self, choice: &Choice, offset: u32, out: &str) {
+    fn choice(&mut self, choice: &Choice, offset: u32, out: &str, table: &str) {
         let inner = format!("c{}", self.depth);
         self.line("if (s.left() < 1) return false;");
         self.line("{");
@@ -105,7 +126,8 @@ impl Code<'_> {
         for (index, alternative) in choice.alternatives.iter().enumerate() {
             self.line(&format!("case {index}: {{"));
             self.depth += 1;
-            self.members(&alternative.members, &inner);
+            let members = format!("{table}[{index}].members");
+            self.members(&alternative.members, &inner, &members);
             self.line("break;");
             self.depth -= 1;
             self.line("}");

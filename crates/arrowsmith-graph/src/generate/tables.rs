@@ -3,7 +3,9 @@
 
 use std::fmt::Write;
 
-use crate::layout::{Bits, Integer, Kind, Layout, Member, Reference, wire_bytes_min};
+use crate::layout::{
+    Bits, Element, Form, Integer, Kind, Layout, Member, Reference, wire_bytes_min,
+};
 
 /// The vtables by their symbols, and the values of vtable pointers; opens the unnamed namespace.
 pub fn symbols(text: &mut String, layout: &Layout) {
@@ -64,6 +66,9 @@ pub fn tables(text: &mut String, layout: &Layout) {
     );
 }
 
+/// The last fields of an element's row where there are no keys.
+const VECTOR: &str = "::arrowsmith::graph::Form::vector, false, false, false, 0, nullptr";
+
 struct Tables<'a> {
     text: &'a mut String,
     layout: &'a Layout,
@@ -107,6 +112,28 @@ impl Tables<'_> {
         name
     }
 
+    /// The last fields of an element's row: its container.
+    fn form(&mut self, element: &Element) -> String {
+        let Some(keys) = element.form.keys() else {
+            return VECTOR.replace("vector", element.form.name());
+        };
+        let cached = matches!(element.form, Form::Hash { cached: true, .. });
+        let list: Vec<String> = keys.members.iter().map(u32::to_string).collect();
+        let mut name = "nullptr".to_owned();
+        if !list.is_empty() {
+            name = self.name("keys");
+            let list = list.join(", ");
+            let _ = writeln!(self.text, "constexpr std::uint32_t {name}[] = {{{list}}};");
+        }
+        format!(
+            "::arrowsmith::graph::Form::{}, {}, {}, {cached}, {}, {name}",
+            element.form.name(),
+            keys.unique,
+            keys.descending,
+            list.len()
+        )
+    }
+
     /// The name of a table of members.
     fn members(&mut self, members: &[Member]) -> String {
         if members.is_empty() {
@@ -144,7 +171,11 @@ impl Tables<'_> {
                         let inner = self.members(&alternative.members);
                         let list = &alternative.members;
                         let least = wire_bytes_min(list);
-                        let _ = writeln!(rows, "    {{0, 1, {least}, {}, {inner}}},", list.len());
+                        let _ = writeln!(
+                            rows,
+                            "    {{0, 1, {least}, {}, {inner}, {VECTOR}}},",
+                            list.len()
+                        );
                     }
                     let name = self.name("alternatives");
                     let _ = write!(
@@ -156,10 +187,11 @@ impl Tables<'_> {
                 Kind::Vector(of) => {
                     row.kind = "vector";
                     let inner = self.members(&of.members);
+                    let form = self.form(of);
                     let name = self.name("element");
                     let _ = writeln!(
                         self.text,
-                        "constexpr ::arrowsmith::graph::Element {name} = {{{}, {}, {}, {}, {inner}}};",
+                        "constexpr ::arrowsmith::graph::Element {name} = {{{}, {}, {}, {}, {inner}, {form}}};",
                         of.size,
                         of.align,
                         wire_bytes_min(&of.members),

@@ -174,7 +174,7 @@ impl Layout {
     }
 
     fn element(&self, path: &str, element: &Element, depth: usize) -> Result {
-        let Element { size, align, members } = element;
+        let Element { size, align, members, .. } = element;
         let sized = *size > 0 && u64::from(*size) <= OBJECT_BYTES_MAX;
         if !sized || !align.is_power_of_two() || !size.is_multiple_of(*align) {
             return Err(LayoutError::new(path, "has elements of a size that cannot be"));
@@ -183,7 +183,7 @@ impl Layout {
         if wire_bytes_min(members) == 0 {
             return Err(LayoutError::new(path, "has elements without members to send"));
         }
-        Ok(())
+        element.check_form(path)
     }
 
     fn reference(&self, path: &str, reference: &Reference) -> Result {

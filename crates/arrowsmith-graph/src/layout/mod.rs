@@ -12,12 +12,15 @@ mod build;
 mod check;
 mod classes;
 mod dwarf;
+mod forms;
 mod names;
 mod print;
 mod wire_schema;
 
 pub use annotate::Annotations;
 pub use build::{Extracted, Options, from_object};
+pub(crate) use forms::buckets;
+pub use forms::{Form, Keys};
 pub use names::Names;
 pub use print::Table;
 
@@ -181,7 +184,8 @@ pub enum Kind {
     /// A `std::optional` or `std::variant`; sent as the number of the alternative (1 byte), then
     /// its members.
     Choice(Choice),
-    /// A `std::vector`; sent as the number of its elements (4 bytes), then the elements.
+    /// A `std::vector` or another container, which is its [`Form`]; sent as the number of its
+    /// elements (4 bytes), then the elements.
     Vector(Box<Element>),
 }
 
@@ -296,7 +300,7 @@ pub struct Subobject {
     pub adjust: u32,
 }
 
-/// An element of a vector.
+/// An element of a container.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Element {
@@ -307,6 +311,9 @@ pub struct Element {
     /// The members that are sent of an element; a scalar is one member with an empty name at offset
     /// 0.
     pub members: Vec<Member>,
+    /// The container in memory.
+    #[serde(default, skip_serializing_if = "Form::is_vector")]
+    pub form: Form,
 }
 
 impl Bits {
@@ -325,14 +332,14 @@ impl Bits {
 
 impl Kind {
     /// Width of one value in memory; `None` for a bit-field, which shares its bytes.
-    pub const fn bytes(&self, pointer_bytes: u32) -> Option<u32> {
+    pub fn bytes(&self, pointer_bytes: u32) -> Option<u32> {
         match self {
             Self::Integer(integer) => Some(integer.bytes),
             Self::Bits(_) => None,
             Self::Float { bytes } => Some(*bytes),
             Self::Pointer(_) => Some(pointer_bytes),
             Self::String => Some(if pointer_bytes == 8 { 32 } else { 24 }),
-            Self::Vector(_) => Some(3 * pointer_bytes),
+            Self::Vector(element) => Some(element.form.words() * pointer_bytes),
             Self::View => Some(2 * pointer_bytes),
             Self::Choice(choice) => Some(choice.bytes),
         }
@@ -404,7 +411,8 @@ impl Layout {
     pub fn region_align(&self) -> u32 {
         let members = self.classes.iter().flat_map(|class| &class.members);
         let classes = self.classes.iter().map(|class| class.align);
-        classes.chain(members.map(deepest_align)).max().unwrap_or(1)
+        let word = self.target.pointer_bytes;
+        classes.chain(members.map(|member| deepest_align(member, word))).max().unwrap_or(1)
     }
 
     /// The number of vtable pointers: slots are below it.
@@ -418,15 +426,17 @@ impl Layout {
     }
 }
 
-fn deepest_align(member: &Member) -> u32 {
+fn deepest_align(member: &Member, word: u32) -> u32 {
+    let deepest = |members: &[Member]| members.iter().map(|of| deepest_align(of, word)).max();
     match &member.kind {
         Kind::Vector(element) => {
-            let inner = element.members.iter().map(deepest_align);
-            inner.max().unwrap_or(1).max(element.align)
+            // Nodes and tables hold pointers.
+            let own = if element.form.is_vector() { element.align } else { word };
+            deepest(&element.members).unwrap_or(1).max(element.align).max(own)
         }
         Kind::Choice(choice) => {
-            let members = choice.alternatives.iter().flat_map(|of| &of.members);
-            members.map(deepest_align).max().unwrap_or(1)
+            let members = choice.alternatives.iter().filter_map(|of| deepest(&of.members));
+            members.max().unwrap_or(1)
         }
         _ => 1,
     }

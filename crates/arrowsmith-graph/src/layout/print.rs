@@ -105,7 +105,9 @@ fn describe(layout: &Layout, kind: &Kind) -> String {
         Kind::String => "string".into(),
         Kind::View => "view of a string".into(),
         Kind::Choice(choice) => format!("one of {}", choice.alternatives.len()),
-        Kind::Vector(element) => format!("vector, {} bytes an element", element.size),
+        Kind::Vector(element) => {
+            format!("{}, {} bytes an element", element.form.name(), element.size)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The classes of a layout as text, as they are on the wire: what the hash of a message is of.
 
-use super::{Kind, Layout, Member, Reference};
+use super::{Keys, Kind, Layout, Member, Reference};
 
 impl Layout {
     /// A hash (64-bit FNV-1a) of the classes as they are on the wire, in the text of
@@ -35,6 +35,20 @@ fn write_reference(text: &mut String, reference: &Reference) {
     }
 }
 
+/// The order that a reader demands, which is that of a tree as of a hash table.
+fn write_keys(text: &mut String, keys: &Keys) {
+    if keys.members.is_empty() {
+        return;
+    }
+    text.push_str(if keys.descending { " descending" } else { " ascending" });
+    for member in &keys.members {
+        text.push_str(&format!(" {member}"));
+    }
+    if keys.unique {
+        text.push_str(" unique");
+    }
+}
+
 fn write_members(text: &mut String, members: &[Member], depth: usize) {
     for member in members {
         text.push_str(&format!("{}{} {} ", " ".repeat(depth), member.name, member.count));
@@ -57,7 +71,12 @@ fn write_members(text: &mut String, members: &[Member], depth: usize) {
             Kind::Pointer(reference) => write_reference(text, reference),
             Kind::String | Kind::View => text.push_str("string"),
             Kind::Choice(_) => text.push_str("choice"),
-            Kind::Vector(_) => text.push_str("vector"),
+            Kind::Vector(element) => {
+                text.push_str("vector");
+                if let Some(keys) = element.form.keys() {
+                    write_keys(text, keys);
+                }
+            }
         }
         text.push('\n');
         match &member.kind {

@@ -4,7 +4,7 @@
 
 use super::walk::{Options, Sink, Tables, extend, within};
 use super::{HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
-use crate::layout::{Choice, Kind, Layout, LayoutError, Member};
+use crate::layout::{Choice, Element, Kind, Layout, LayoutError, Member};
 
 /// The objects of a message; the first is the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -191,7 +191,8 @@ impl Sink for NullSink {
     fn number(&mut self, _: usize, _: &Kind, _: u64, _: u64) {}
     fn pointer(&mut self, _: usize, _: u64, _: Option<(u32, u64)>) {}
     fn string(&mut self, _: usize, _: u64, _: &[u8], _: Option<u64>) {}
-    fn vector(&mut self, _: usize, _: u64, _: u32, _: u64, _: u64) {}
+    fn vector(&mut self, _: usize, _: &Element, _: u32, _: u64) {}
+    fn vector_end(&mut self, _: &Element, _: u64, _: u32, _: u64) {}
     fn choice(&mut self, _: usize, _: u64, _: &Choice, _: u8) {}
 }
 
@@ -230,24 +231,6 @@ impl GraphBuilder<'_> {
             values.push(value);
         }
     }
-
-    /// The members of the innermost open vector's elements.
-    fn shape(&self) -> &[Member] {
-        let Some(object) = self.graph.objects.last() else { return &[] };
-        let mut members = &self.layout.classes[object.type_id as usize].members;
-        for open in &self.open {
-            match (members.get(open.member).map(|m| &m.kind), open.alternative) {
-                (Some(Kind::Vector(element)), _) => members = &element.members,
-                (Some(Kind::Choice(choice)), Some(which)) => {
-                    if let Some(of) = choice.alternatives.get(usize::from(which)) {
-                        members = &of.members;
-                    }
-                }
-                _ => {}
-            }
-        }
-        members
-    }
 }
 
 impl Sink for GraphBuilder<'_> {
@@ -269,14 +252,9 @@ impl Sink for GraphBuilder<'_> {
         self.push(member, Value::String(bytes.to_vec()));
     }
 
-    fn vector(&mut self, member: usize, _place: u64, _length: u32, _content: u64, _bytes: u64) {
-        let (members, per_element) = match self.shape().get(member).map(|m| &m.kind) {
-            Some(Kind::Vector(element)) => {
-                let values = element.members.iter().map(|m| m.count as usize).sum();
-                (element.members.len(), values)
-            }
-            _ => (0, 0),
-        };
+    fn vector(&mut self, member: usize, element: &Element, _length: u32, _content: u64) {
+        let members = element.members.len();
+        let per_element = element.members.iter().map(|member| member.count as usize).sum();
         let elements = Vec::new();
         let open =
             Open { member, members, elements, values_left: 0, per_element, alternative: None };
@@ -301,7 +279,7 @@ impl Sink for GraphBuilder<'_> {
         }
     }
 
-    fn vector_end(&mut self) {
+    fn vector_end(&mut self, _: &Element, _: u64, _: u32, _: u64) {
         if let Some(open) = self.open.pop() {
             self.push(open.member, Value::Vector(open.elements));
         }

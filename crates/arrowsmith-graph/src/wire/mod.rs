@@ -6,6 +6,8 @@
 
 mod error;
 mod graph;
+mod link;
+mod order;
 mod region;
 mod walk;
 

@@ -4,9 +4,10 @@
 //!
 //! The region is plain bytes here; this crate never accesses them as objects.
 
-use super::walk::{Options, Sink, Tables};
+use super::link::Container;
+use super::walk::{self, Options, Sink, Tables};
 use super::{Code, WireError};
-use crate::layout::{Bits, Choice, Kind, Layout};
+use crate::layout::{Bits, Choice, Element, Kind, Layout};
 
 /// Reads messages of one layout into regions.
 #[derive(Debug)]
@@ -76,7 +77,7 @@ impl Reader {
     }
 }
 
-struct Region<'a> {
+pub(super) struct Region<'a> {
     bytes: &'a mut [u8],
     address: u64,
     word: usize,
@@ -84,6 +85,35 @@ struct Region<'a> {
 }
 
 impl Region<'_> {
+    /// The bytes of a pointer.
+    pub fn word(&self) -> u64 {
+        self.word as u64
+    }
+
+    /// The address of an offset.
+    pub fn address_of(&self, place: u64) -> u64 {
+        self.address + place
+    }
+
+    /// The offset of an address that was stored.
+    pub fn place_of(&self, address: u64) -> u64 {
+        address.wrapping_sub(self.address)
+    }
+
+    pub fn bytes_at(&self, place: u64, bytes: u64) -> &[u8] {
+        let begin = usize::try_from(place).unwrap_or(usize::MAX);
+        let end = begin.saturating_add(usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.bytes.get(begin..end).unwrap_or_default()
+    }
+
+    pub fn load(&self, place: u64, bytes: usize) -> u64 {
+        walk::load(self.bytes, usize::try_from(place).unwrap_or(usize::MAX), bytes)
+    }
+
+    pub fn load_word(&self, place: u64) -> u64 {
+        self.load(place, self.word)
+    }
+
     /// Offsets were checked against the region when they were allocated.
     fn at(&mut self, place: u64, bytes: usize) -> &mut [u8] {
         let begin = usize::try_from(place).unwrap_or(usize::MAX);
@@ -91,14 +121,14 @@ impl Region<'_> {
         self.bytes.get_mut(begin..end).unwrap_or_default()
     }
 
-    fn store(&mut self, place: u64, bytes: usize, value: u64) {
+    pub fn store(&mut self, place: u64, bytes: usize, value: u64) {
         let value = value.to_le_bytes();
         let place = self.at(place, bytes);
         let length = place.len();
         place.copy_from_slice(&value[..length]);
     }
 
-    fn store_word(&mut self, place: u64, value: u64) {
+    pub fn store_word(&mut self, place: u64, value: u64) {
         self.store(place, self.word, value);
     }
 }
@@ -155,16 +185,13 @@ impl Sink for Region<'_> {
         self.store(place + u64::from(choice.tag_offset), 1, u64::from(alternative));
     }
 
-    fn vector(&mut self, _member: usize, place: u64, length: u32, content: u64, bytes: u64) {
-        if length == 0 {
-            return;
-        }
-        let word = self.word as u64;
-        let first = self.address + content;
+    fn vector(&mut self, _member: usize, element: &Element, length: u32, content: u64) {
+        let bytes = element.content(length.into(), self.word()).bytes;
         self.at(content, usize::try_from(bytes).unwrap_or(usize::MAX)).fill(0);
-        self.store_word(place, first);
-        self.store_word(place + word, first + bytes);
-        self.store_word(place + 2 * word, first + bytes);
+    }
+
+    fn vector_end(&mut self, element: &Element, place: u64, length: u32, content: u64) {
+        Container { element, place, length: length.into(), content }.link(self);
     }
 }
 

@@ -6,8 +6,9 @@
 //! values into memory, Arrow columns or a tree. It allocates the type list's offsets, which are at
 //! most as long as the message.
 
+use super::order::follows;
 use super::{Code, HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
-use crate::layout::{Choice, Kind, Layout, Member, Reference, wire_bytes_min};
+use crate::layout::{Choice, Element, Kind, Layout, Member, Reference, wire_bytes_min};
 
 type Result<T> = std::result::Result<T, WireError>;
 
@@ -38,8 +39,8 @@ pub trait Sink {
     fn pointer(&mut self, member: usize, place: u64, target: Option<(u32, u64)>);
     /// A string; its bytes go to `content` if they do not fit into the string itself.
     fn string(&mut self, member: usize, place: u64, bytes: &[u8], content: Option<u64>);
-    /// A vector begins; its elements begin at `content`.
-    fn vector(&mut self, member: usize, place: u64, length: u32, content: u64, bytes: u64);
+    /// A vector or another container begins; what it holds is at `content`.
+    fn vector(&mut self, member: usize, element: &Element, length: u32, content: u64);
     /// A view of a string; its bytes go to `content`.
     fn view(&mut self, member: usize, place: u64, bytes: &[u8], content: Option<u64>) {
         self.string(member, place, bytes, content);
@@ -48,8 +49,8 @@ pub trait Sink {
     fn choice(&mut self, member: usize, place: u64, choice: &Choice, alternative: u8);
     /// The innermost open choice has ended.
     fn choice_end(&mut self) {}
-    /// The innermost open vector has ended.
-    fn vector_end(&mut self) {}
+    /// The innermost open vector, which is at `place`, has ended.
+    fn vector_end(&mut self, element: &Element, place: u64, length: u32, content: u64);
 }
 
 /// The tables of a layout, in the form that the walk uses.
@@ -257,26 +258,35 @@ impl<S: Sink> Walk<'_, S> {
                 self.sink.choice_end();
                 Ok(())
             }
-            Kind::Vector(element) => {
-                let length = self.peek_u32()?;
-                let least = u64::from(wire_bytes_min(&element.members));
-                if u64::from(length) * least > self.left() - 4 {
-                    return self.fail(Code::LengthOutOfRange);
-                }
-                let bytes = u64::from(length) * u64::from(element.size);
-                let content = match length {
-                    0 => 0,
-                    _ => self.take(bytes, u64::from(element.align))?,
-                };
-                self.at += 4;
-                self.sink.vector(index, place, length, content, bytes);
-                for i in 0..u64::from(length) {
-                    self.members(&element.members, content + i * u64::from(element.size))?;
-                }
-                self.sink.vector_end();
-                Ok(())
-            }
+            Kind::Vector(element) => self.vector(index, element, place),
         }
+    }
+
+    fn vector(&mut self, index: usize, element: &Element, place: u64) -> Result<()> {
+        let length = self.peek_u32()?;
+        let least = u64::from(wire_bytes_min(&element.members));
+        if u64::from(length) * least > self.left() - 4 {
+            return self.fail(Code::LengthOutOfRange);
+        }
+        let word = u64::from(self.layout.target.pointer_bytes);
+        let of = element.content(length.into(), word);
+        let content = if of.bytes == 0 { 0 } else { self.take(of.bytes, of.align)? };
+        self.at += 4;
+        self.sink.vector(index, element, length, content);
+        let keys = element.form.keys();
+        let mut before = None;
+        for i in 0..u64::from(length) {
+            let begin = self.at;
+            self.members(&element.members, content + of.first + i * of.stride)?;
+            if let (Some(before), Some(keys)) = (before, keys)
+                && !follows(self.message, element, keys, before, begin)
+            {
+                return Err(WireError::new(Code::ValueOutOfRange, begin));
+            }
+            before = Some(begin);
+        }
+        self.sink.vector_end(element, place, length, content);
+        Ok(())
     }
 
     fn number(
@@ -382,6 +392,12 @@ pub(super) fn extend(bits: u64, width: u32, signed: bool) -> u64 {
     }
     let sign = 1_u64 << (width - 1);
     (bits ^ sign).wrapping_sub(sign)
+}
+
+/// The number of 1 to 8 bytes at a position, zero-extended.
+pub(super) fn load(message: &[u8], at: usize, width: usize) -> u64 {
+    let bytes = message.get(at..).and_then(|rest| rest.get(..width)).unwrap_or_default();
+    bytes.iter().rev().fold(0, |value, byte| (value << 8) | u64::from(*byte))
 }
 
 pub(super) fn within([low, high]: [i64; 2], bits: u64, signed: bool) -> bool {

@@ -11,6 +11,7 @@
 
 mod columns;
 mod compile;
+mod containers;
 mod layout;
 mod programs;
 mod types;

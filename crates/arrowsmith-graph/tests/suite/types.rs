@@ -181,24 +181,16 @@ fn enumerators_have_the_values_that_the_program_gives_them() {
 #[test]
 fn what_is_not_sent_of_the_library_is_refused_with_the_reason() {
     let folder = Folder::new("refused-types");
-    let text = "#include <deque>\n#include <filesystem>\n#include <map>\n#include <memory>\n\
-                #include <set>\n#include <unordered_map>\n#include <variant>\n\
+    let text = "#include <filesystem>\n#include <memory>\n#include <variant>\n\
                 struct V { virtual ~V() {} int a; };\n\
-                struct T { std::weak_ptr<T> w; std::filesystem::path p; std::map<int, int> m;\n\
-                std::unordered_map<int, int> u; std::deque<int> d; std::unique_ptr<T[]> a;\n\
-                std::set<int> s; std::variant<int, V> v; };\nint f(T *t) { return sizeof *t; }\n";
+                struct T { std::weak_ptr<T> w; std::filesystem::path p; std::unique_ptr<T[]> a;\n\
+                std::variant<int, V> v; };\nint f(T *t) { return sizeof *t; }\n";
     let options = Options { root: "T".into(), ..Options::default() };
     let error = from_object(&folder.compile(text, &[]), &options).unwrap_err().to_string();
     for expected in [
         "T::w: is a std::weak_ptr<T>, which owns nothing",
         "T::p: is a std::filesystem::__cxx11::path, which keeps its parsed parts",
-        "T::m: is a std::map<",
-        "T::u: is a std::unordered_map<",
-        "which depends on the program's hash function",
-        "T::d: is a std::deque<",
-        "which has nodes; a std::vector of the same elements can be sent",
         "T::a: is a std::unique_ptr<T [], ",
-        "T::s: is a std::set<",
         "T::v: is an object with virtual functions held by value",
     ] {
         assert!(error.contains(expected), "{expected}: {error}");

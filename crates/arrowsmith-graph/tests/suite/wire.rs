@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages of the two examples: the paper's own, every code at its position, round trips of random
+//! Messages of the examples: the paper's own, every code at its position, round trips of random
 //! graphs, and arbitrary bytes.
 
+use std::cmp::Ordering;
+
 use arrowsmith_graph::arrow::{Batches, messages};
-use arrowsmith_graph::layout::{Kind, Layout, Member, Reference};
+use arrowsmith_graph::layout::{Element, Kind, Layout, Member, Reference};
 use arrowsmith_graph::wire::{Code, Graph, Made, Object, Options, Reader, Value, WireError};
 use arrowsmith_workload::SplitMix64;
 
@@ -11,6 +13,7 @@ const EXPRESSION: &str = include_str!("../../../../examples/objects/expression/l
 const EXPRESSION_64: &str =
     include_str!("../../../../examples/objects/expression/layout-x86_64.json");
 const SCENE: &str = include_str!("../../../../examples/objects/scene/layout-x86_64.json");
+const CATALOG: &str = include_str!("../../../../examples/objects/catalog/layout-x86_64.json");
 
 const HEADER: Options = Options { header: true, objects_max: 1 << 24 };
 
@@ -174,7 +177,8 @@ fn fill(members: &[Member], types: &[u32], random: &mut SplitMix64) -> Vec<Vec<V
         }
         Kind::Vector(element) => {
             let length = random.index(4);
-            Value::Vector((0..length).map(|_| fill(&element.members, types, random)).collect())
+            let elements = (0..length).map(|_| fill(&element.members, types, random));
+            Value::Vector(ordered(element, elements.collect()))
         }
         Kind::Float { bytes } => Value::Number(random.next_u64() & (u64::MAX >> (64 - 8 * bytes))),
         Kind::Integer(of) => number(of.range, of.wire_bytes * 8, of.signed, random),
@@ -189,6 +193,43 @@ fn fill(members: &[Member], types: &[u32], random: &mut SplitMix64) -> Vec<Vec<V
         (0..member.count).map(|_| value(&member.kind, random)).collect()
     };
     members.iter().map(|member| values(member, random)).collect()
+}
+
+/// The elements in an order that a map or set has.
+fn ordered(element: &Element, mut elements: Vec<Vec<Vec<Value>>>) -> Vec<Vec<Vec<Value>>> {
+    let Some(keys) = element.form.keys() else { return elements };
+    let one = |member: &Member, a: &Value, b: &Value| match (&member.kind, a, b) {
+        (Kind::Float { .. }, Value::Number(a), Value::Number(b)) => {
+            f64::from_bits(*a).total_cmp(&f64::from_bits(*b))
+        }
+        (Kind::Integer(of), Value::Number(a), Value::Number(b)) if of.signed => {
+            a.cast_signed().cmp(&b.cast_signed())
+        }
+        (_, Value::Number(a), Value::Number(b)) => a.cmp(b),
+        (_, Value::String(a), Value::String(b)) => a.cmp(b),
+        _ => panic!("{} has no order", member.name),
+    };
+    let order = |a: &Vec<Vec<Value>>, b: &Vec<Vec<Value>>| {
+        let of = |key: &u32| {
+            let key = *key as usize;
+            let pairs = a[key].iter().zip(&b[key]);
+            let order = pairs.map(|(a, b)| one(&element.members[key], a, b));
+            order.fold(Ordering::Equal, Ordering::then)
+        };
+        let order = keys.members.iter().map(of).fold(Ordering::Equal, Ordering::then);
+        if keys.descending { order.reverse() } else { order }
+    };
+    elements.sort_by(order);
+    if keys.unique && !keys.members.is_empty() {
+        elements.dedup_by(|a, b| order(a, b) == Ordering::Equal);
+    }
+    let is_number =
+        |value: &Value| !matches!(value, Value::Number(bits) if f64::from_bits(*bits).is_nan());
+    let is_float = |member: &Member| matches!(member.kind, Kind::Float { .. });
+    if keys.members.iter().any(|key| is_float(&element.members[*key as usize])) {
+        elements.retain(|element| element.iter().flatten().all(is_number));
+    }
+    elements
 }
 
 fn number(range: Option<[i64; 2]>, bits: u32, signed: bool, random: &mut SplitMix64) -> Value {
@@ -221,7 +262,7 @@ fn random_graph(layout: &Layout, random: &mut SplitMix64) -> Graph {
 #[test]
 fn graphs_go_over_the_wire_and_through_arrow_and_come_back() {
     let mut random = SplitMix64::new(0x1234_5678_9ABC_DEF1);
-    for text in [EXPRESSION, EXPRESSION_64, SCENE] {
+    for text in [EXPRESSION, EXPRESSION_64, SCENE, CATALOG] {
         let layout = layout(text);
         let graphs: Vec<Graph> = (0..100).map(|_| random_graph(&layout, &mut random)).collect();
         let sent: Vec<Vec<u8>> = graphs.iter().map(|g| g.encode(&layout, false).unwrap()).collect();
@@ -243,7 +284,7 @@ fn graphs_go_over_the_wire_and_through_arrow_and_come_back() {
 #[test]
 fn any_bytes_are_answered_alike() {
     let mut random = SplitMix64::new(0x0F0F_1234_5678_9ABC);
-    for text in [EXPRESSION, SCENE] {
+    for text in [EXPRESSION, SCENE, CATALOG] {
         let layout = layout(text);
         let mut reader = Reader::new(layout.clone(), &[]);
         for _ in 0..4_000 {
@@ -260,7 +301,7 @@ fn any_bytes_are_answered_alike() {
                     }
                 }
             }
-            let mut region = vec![0; 1 << 16];
+            let mut region = vec![0; 1 << 18];
             let made = reader.read(&message, &mut region, 0x10000, Options::default());
             let tree = Graph::decode(&layout, &message, Options::default());
             match (made, tree) {
@@ -269,6 +310,8 @@ fn any_bytes_are_answered_alike() {
                     assert!(region[used..].iter().all(|byte| *byte == 0));
                     assert_eq!(tree.encode(&layout, false).unwrap(), message);
                 }
+                // Only memory can be too small.
+                (Err(made), _) if made.code == Code::RegionTooSmall => {}
                 (made, tree) => assert_eq!(made.unwrap_err(), tree.unwrap_err()),
             }
         }

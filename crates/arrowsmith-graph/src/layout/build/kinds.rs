@@ -10,8 +10,9 @@ use super::super::annotate::MemberNote;
 use super::super::classes::{NESTING_MAX, qualified, strip};
 use super::super::dwarf::Entry;
 use super::super::{
-    Alternative, Bits, Choice, Element, Integer, Kind, Meaning, Member, OPTIONAL_NONE, Reference,
+    Alternative, Bits, Choice, Integer, Kind, Meaning, Member, OPTIONAL_NONE, Reference,
 };
+use super::containers::only_declared;
 use super::members::add;
 use super::{Builder, Parts, Place, Result, narrow, unique_names};
 
@@ -162,6 +163,7 @@ impl Builder<'_> {
         &mut self,
         class: &str,
         ty: usize,
+        note: &MemberNote,
         place: &Place,
     ) -> Result<Option<Kind>> {
         if !class.starts_with("std::") {
@@ -208,9 +210,6 @@ impl Builder<'_> {
         let reason = match class.split('<').next().unwrap_or_default() {
             "std::weak_ptr" => "owns nothing",
             "std::filesystem::path" | "std::filesystem::__cxx11::path" => "keeps its parsed parts",
-            "std::unordered_map" | "std::unordered_set" => "depends on the program's hash function",
-            "std::map" | "std::set" | "std::multimap" | "std::multiset" | "std::deque"
-            | "std::__cxx11::list" => "has nodes; a std::vector of the same elements can be sent",
             _ => "",
         };
         if !reason.is_empty() {
@@ -221,10 +220,8 @@ impl Builder<'_> {
             let message = "is a vector<bool>, whose elements are no objects";
             return Err(place.error("", message));
         }
-        if is("std::vector<") {
-            size_is(3 * pointer_bytes)?;
-            let element = self.argument(ty, class, place)?;
-            return self.vector(element, place).map(Some);
+        if let Some(kind) = self.container(class, ty, note, place)? {
+            return Ok(Some(kind));
         }
         // These are exactly the members that debug information shows.
         let plain = [
@@ -252,7 +249,7 @@ impl Builder<'_> {
     }
 
     /// The template arguments of a class that are types; those of a pack are among them.
-    fn arguments(&self, ty: usize) -> impl Iterator<Item = usize> + use<'_> {
+    pub(super) fn arguments(&self, ty: usize) -> impl Iterator<Item = usize> + use<'_> {
         let children = self.debug.entries[ty].children.iter();
         children
             .map(|&child| &self.debug.entries[child])
@@ -301,27 +298,34 @@ impl Builder<'_> {
     /// The members of a type by value, at offsets from its start, and its size.
     fn by_value(&mut self, ty: usize, place: &Place) -> Result<(Vec<Member>, u64)> {
         let inner = Place { offset: 0, depth: place.depth + 1, ..place.clone() };
-        let size =
-            self.debug.entries[ty].byte_size.unwrap_or(self.debug.target.pointer_bytes.into());
+        let size = self.size_of(ty);
         if qualified(self.debug, ty) == "std::monostate" {
             return Ok((Vec::new(), size));
         }
-        let parts = self.held(ty, &inner)?;
+        let mut parts = Parts { align: 1, ..Parts::default() };
+        self.held(ty, &inner, &inner.prefix, &mut parts)?;
         Ok((unique_names(parts.members), size))
     }
 
-    /// The members of a type that is held by value, named from its start.
-    fn held(&mut self, ty: usize, inner: &Place) -> Result<Parts> {
-        let mut parts = Parts { align: 1, ..Parts::default() };
-        self.value(ty, &MemberNote::default(), inner, false, &mut parts)?;
+    /// Adds the members of a type that is held by value, named from a path that their place begins
+    /// with.
+    pub(super) fn held(
+        &mut self,
+        ty: usize,
+        inner: &Place,
+        from: &str,
+        parts: &mut Parts,
+    ) -> Result<()> {
+        let before = parts.members.len();
+        self.value(ty, &MemberNote::default(), inner, false, parts)?;
         if !parts.vptrs.is_empty() {
             return Err(inner.error("", "is an object with virtual functions held by value"));
         }
-        for member in &mut parts.members {
-            let name = member.name.strip_prefix(&inner.prefix).unwrap_or(&member.name);
+        for member in &mut parts.members[before..] {
+            let name = member.name.strip_prefix(from).unwrap_or(&member.name);
             member.name = name.trim_start_matches('.').to_owned();
         }
-        Ok(parts)
+        Ok(())
     }
 
     /// The first template argument of a class.
@@ -331,33 +335,8 @@ impl Builder<'_> {
             .map(|&child| &self.debug.entries[child])
             .filter(|child| child.tag == dw::DW_TAG_template_type_parameter);
         let argument = arguments.next().and_then(|entry| entry.ty);
-        argument.and_then(|ty| strip(self.debug, ty)).ok_or_else(|| {
-            let message = format!(
-                "is a {class} that is only declared; with Clang compile with -fstandalone-debug"
-            );
-            place.error("", message)
-        })
-    }
-
-    fn vector(&mut self, ty: usize, place: &Place) -> Result<Kind> {
-        let entry = &self.debug.entries[ty];
-        let inner = Place {
-            class: place.class.clone(),
-            prefix: format!("{}[]", place.prefix),
-            offset: 0,
-            depth: place.depth + 1,
-        };
-        let parts = self.held(ty, &inner)?;
-        let bytes = match entry.byte_size {
-            Some(bytes) => bytes,
-            // Clang gives pointers no size.
-            None => u64::from(self.debug.target.pointer_bytes),
-        };
-        Ok(Kind::Vector(Box::new(Element {
-            size: narrow(&place.class, bytes)?,
-            align: narrow(&place.class, alignment(parts.align, bytes))?,
-            members: unique_names(parts.members),
-        })))
+        let argument = argument.and_then(|ty| strip(self.debug, ty));
+        argument.ok_or_else(|| only_declared(class, place))
     }
 
     pub(super) fn bit_field(

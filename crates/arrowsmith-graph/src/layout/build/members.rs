@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
             dw::DW_TAG_array_type => self.array(ty, note, place, parts),
             dw::DW_TAG_class_type | dw::DW_TAG_structure_type => {
                 let class = qualified(self.debug, ty);
-                if let Some(kind) = self.library(&class, ty, place)? {
+                if let Some(kind) = self.library(&class, ty, note, place)? {
                     parts.align = parts.align.max(self.natural_align(ty, place.depth));
                     return add(parts, place, 1, annotated(kind, note, place)?);
                 }
@@ -207,7 +207,10 @@ fn path_of(class: &str, name: &str, place: &Place) -> String {
     let outer = place.prefix.strip_suffix('.').unwrap_or(&place.prefix);
     let element = class.strip_prefix("std::_Head_base<").and_then(|rest| rest.split_once(','));
     match (element, name) {
-        (Some((number, _)), "_M_head_impl") => format!("{outer}.{number}"),
+        // Clang writes `2UL`.
+        (Some((number, _)), "_M_head_impl") => {
+            format!("{outer}.{}", number.trim_end_matches(['U', 'L']))
+        }
         (_, "_M_elems" | "_M_i" | "_M_base" | "_M_value" | "__r" | "__d")
             if class.starts_with("std::") =>
         {

@@ -3,6 +3,7 @@
 //! their members flattened, type ids, and the possible targets of each pointer. Unsupported classes
 //! and members are refused by name.
 
+mod containers;
 mod kinds;
 mod members;
 mod notes;

@@ -127,6 +127,14 @@ pub(super) fn annotated(kind: Kind, note: &MemberNote, place: &Place) -> Result<
             reference.nullable = !note.not_null;
             Ok(Kind::Pointer(reference))
         }
+        // The order of such a map or set is that of the message.
+        Kind::Vector(element) if note.wire.is_none() && note.range.is_none() && !note.not_null => {
+            let unknown = element.form.keys().is_some_and(|keys| keys.members.is_empty());
+            match note.unchecked && !unknown {
+                true => Err(place.error("", "has an annotation that does not apply to its type")),
+                false => Ok(Kind::Vector(element)),
+            }
+        }
         other if !numeric && !note.not_null => Ok(other),
         _ => Err(place.error("", "has an annotation that does not apply to its type")),
     }
