@@ -5,7 +5,7 @@
 //! `plan` cuts every class into steps, the unit of work of `as_graph_fill`; `map` writes them as
 //! the *map*, a combinational module, and the top that wires it to `as_graph_device`.
 //! docs/design/0004-object-graphs.md defines what the circuit accepts, makes and refuses. Strings
-//! and vectors are refused here, by name.
+//! and containers are refused here, by name.
 
 mod map;
 mod plan;
@@ -71,7 +71,7 @@ pub struct Design {
 ///
 /// # Errors
 ///
-/// Strings, vectors, and members whose order in memory differs from the wire order by more than a
+/// Strings, containers, and members whose order in memory differs from the wire order by more than a
 /// step; options out of range.
 pub fn generate(layout: &Layout, options: &Options) -> Result<Design, Refusal> {
     let plan = Plan::new(layout, options)?;

@@ -198,7 +198,7 @@ fn values(
         if member.kind.is_variable() {
             return Err(Refusal::new(
                 path(),
-                "strings and vectors have no fixed length; circuits make fixed objects only",
+                "strings and containers have no fixed length; circuits make fixed objects only",
             ));
         }
         if member.count as usize > STEPS_MAX * 64 {

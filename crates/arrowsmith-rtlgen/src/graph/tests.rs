@@ -52,6 +52,23 @@ fn equal_layouts_give_equal_text() {
 }
 
 #[test]
+fn containers_are_refused_by_name() {
+    let text = include_str!("../../../../examples/objects/catalog/layout-x86_64.json");
+    let mut layout = Layout::from_json(text).unwrap();
+    let containers = layout.class("Catalog").unwrap().members.clone();
+    for member in containers {
+        let name = member.name.clone();
+        let class = layout.classes.iter_mut().find(|class| class.name == "Catalog").unwrap();
+        class.members = vec![member];
+        let mut only = layout.clone();
+        only.classes.retain(|class| class.name == "Catalog");
+        only.classes[0].type_id = 0;
+        let error = generate(&only, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("Catalog::{name}: strings and containers")), "{error}");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_by_name() {
     let text = EXPRESSION.replace(
         r#""kind": "integer",
