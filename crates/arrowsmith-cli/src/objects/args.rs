@@ -50,6 +50,11 @@ pub struct GenerateArgs {
     /// A header that declares the classes, to be included by the generated code; may be repeated
     #[arg(long, value_name = "HEADER")]
     pub include: Vec<String>,
+
+    /// The layout in JSON of an older or a newer program, whose messages with a header are read
+    /// too; may be repeated
+    #[arg(long, value_name = "LAYOUT.json")]
+    pub accept: Vec<PathBuf>,
 }
 
 /// Check messages, or convert them to Arrow and back
@@ -72,6 +77,10 @@ pub struct RunArgs {
     /// Messages start with the versioned header
     #[arg(long)]
     pub header: bool,
+
+    /// The layout in JSON of the program that wrote the messages, if that is of another version
+    #[arg(long, value_name = "LAYOUT.json")]
+    pub from: Option<PathBuf>,
 
     /// Maximum number of objects in a message
     #[arg(long, value_name = "N", default_value_t = 1 << 24)]

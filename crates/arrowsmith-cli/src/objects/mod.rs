@@ -53,8 +53,9 @@ fn generate(args: &GenerateArgs) -> Outcome {
     };
     generate::check_name(&name, &names).map_err(|error| Failure::Usage(error.to_string()))?;
     let options = generate::Options { name, includes: args.include.clone() };
-    let files =
-        generate::cpp(&layout, &options).map_err(|error| Failure::Usage(error.to_string()))?;
+    let accepted = args.accept.iter().map(|path| stored(path)).collect::<Outcome<Vec<Layout>>>()?;
+    let files = generate::cpp_accepting(&layout, &options, &accepted)
+        .map_err(|error| Failure::Usage(error.to_string()))?;
     fs::create_dir_all(&args.output).map_err(|error| at(&args.output, error))?;
     for file in files {
         let path = args.output.join(&file.name);
@@ -75,6 +76,12 @@ fn keep_sources(path: &Path, name: &str) -> Outcome {
         }
         _ => Ok(()),
     }
+}
+
+/// A layout in JSON.
+fn stored(path: &Path) -> Outcome<Layout> {
+    let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
+    Layout::from_json(&text).map_err(|error| fault(path, error))
 }
 
 /// The layout of a program, or a layout stored as JSON.

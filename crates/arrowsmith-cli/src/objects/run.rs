@@ -10,11 +10,11 @@ use arrow_ipc::reader::FileReader;
 use arrowsmith_core::Error;
 use arrowsmith_graph::Layout;
 use arrowsmith_graph::arrow::{Batches, messages};
-use arrowsmith_graph::wire::{HEADER_BYTES, Options};
+use arrowsmith_graph::wire::{HEADER_BYTES, Options, Translation};
 use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
 
 use super::args::RunArgs;
-use super::{Output, Sink, at, fault, load};
+use super::{Output, Sink, at, fault, load, stored};
 use crate::failure::{Failure, Outcome};
 
 pub fn run(args: &RunArgs) -> Outcome {
@@ -22,6 +22,9 @@ pub fn run(args: &RunArgs) -> Outcome {
     let is_arrow = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "arrow");
     match args.inputs.iter().filter(|path| is_arrow(path)).count() {
         0 => to_arrow(args, layout),
+        all if all == args.inputs.len() && args.from.is_some() => Err(Failure::Usage(
+            "--from is for messages; Arrow files have the columns of PROGRAM".into(),
+        )),
         all if all == args.inputs.len() => to_messages(args, &layout),
         _ => Err(Failure::Usage("the inputs must all be messages, or all be Arrow files".into())),
     }
@@ -30,6 +33,13 @@ pub fn run(args: &RunArgs) -> Outcome {
 fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
     let options = Options { header: args.header, objects_max: args.objects_max };
     let classes: Vec<String> = layout.classes.iter().map(|class| class.name.clone()).collect();
+    let mut translation = match &args.from {
+        Some(path) => {
+            let other = Translation::new(stored(path)?, layout.clone());
+            Some(other.map_err(|error| fault(path, error))?)
+        }
+        None => None,
+    };
     let mut batches = Batches::new(layout);
     let mut count = 0_u64;
     for path in &args.inputs {
@@ -37,9 +47,14 @@ fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
         let mut begin = 0;
         while begin < bytes.len() || begin == 0 {
             let end = if args.header { message_end(&bytes, begin) } else { bytes.len() };
-            batches
-                .push(&bytes[begin..end], options)
-                .map_err(|error| fault(path, format!("message at byte {begin}: {error}")))?;
+            let bad = |error: &dyn std::fmt::Display| {
+                fault(path, format!("message at byte {begin}: {error}"))
+            };
+            let message = &bytes[begin..end];
+            let own = translation.as_mut().map(|other| other.message(message, options));
+            let own = own.transpose().map_err(|error| bad(&error))?;
+            let message = own.as_deref().unwrap_or(message);
+            batches.push(message, options).map_err(|error| bad(&error))?;
             begin = end;
             count += 1;
         }

@@ -10,10 +10,12 @@
 mod code;
 mod names;
 mod tables;
+mod translations;
 
 use std::fmt::Write;
 
 use crate::layout::{Class, Declaration, Layout, LayoutError};
+use crate::wire::Translation;
 
 pub use names::{check_name, default_name};
 
@@ -42,10 +44,34 @@ pub struct File {
 ///
 /// A name that is not a valid C++ name, or is one of the program's.
 pub fn cpp(layout: &Layout, options: &Options) -> Result<Vec<File>, LayoutError> {
+    cpp_accepting(layout, options, &[])
+}
+
+/// Generates the reader and writer of a layout; the reader takes messages of other layouts too, by
+/// the hash in their headers.
+///
+/// # Errors
+///
+/// Those of [`cpp`]; a layout whose messages cannot become those of this one, or are the same.
+pub fn cpp_accepting(
+    layout: &Layout,
+    options: &Options,
+    accepted: &[Layout],
+) -> Result<Vec<File>, LayoutError> {
     let name = &options.name;
     names::check(layout, options)?;
     layout.check()?;
-    let files = [(".hpp", header(layout, options)), (".cpp", source(layout, options))];
+    let mut known = vec![layout.wire_hash()];
+    let mut translations = Vec::new();
+    for other in accepted {
+        if known.contains(&other.wire_hash()) {
+            continue;
+        }
+        known.push(other.wire_hash());
+        translations.push(Translation::new(other.clone(), layout.clone())?);
+    }
+    let source = source(layout, options, &translations);
+    let files = [(".hpp", header(layout, options)), (".cpp", source)];
     let files = files.into_iter().map(|(end, text)| File { name: format!("{name}{end}"), text });
     let json = File { name: format!("{name}.layout.json"), text: layout.to_json() };
     Ok(files.chain([json]).collect())
@@ -172,10 +198,35 @@ fn forward(class: &str, declaration: Declaration) -> String {
     format!("{spaces}{tag} {last};{}\n", " }".repeat(parts.len()))
 }
 
-fn source(layout: &Layout, options: &Options) -> String {
+/// The function that puts a message of this layout in the place of one of another.
+fn translator(layout: &Layout, others: &[Translation]) -> String {
+    if others.is_empty() {
+        return "::arrowsmith::graph::Status own(const void *&, std::size_t &, ::arrowsmith::graph::Options &) { return {}; }\n\n".into();
+    }
+    let mut text = String::new();
+    translations::translations(&mut text, layout, others);
+    let _ = write!(
+        text,
+        r#"// Puts a message of this layout in the place of one of another that is known.
+::arrowsmith::graph::Status own(const void *&message, std::size_t &bytes, ::arrowsmith::graph::Options &options) {{
+    static thread_local ::arrowsmith::graph::Translator translator(translations, {});
+    return translator.translate(message, bytes, options);
+}}
+
+"#,
+        others.len()
+    );
+    text
+}
+
+fn source(layout: &Layout, options: &Options, others: &[Translation]) -> String {
     let name = &options.name;
+    let translate = match others.is_empty() {
+        true => "",
+        false => "#include <arrowsmith/graph_translate.hpp>\n",
+    };
     let mut text = format!(
-        "{GENERATED}#include <arrowsmith/graph_fast.hpp>\n\n#include \"{name}.hpp\"\n\n#include <cstring>\n\n"
+        "{GENERATED}#include <arrowsmith/graph_fast.hpp>\n{translate}\n#include \"{name}.hpp\"\n\n#include <cstring>\n\n"
     );
     let word = layout.target.pointer_bytes;
     let _ = writeln!(
@@ -199,6 +250,7 @@ fn source(layout: &Layout, options: &Options) -> String {
     tables::symbols(&mut text, layout);
     tables::tables(&mut text, layout);
     code::classes(&mut text, layout);
+    text.push_str(&translator(layout, others));
     let _ = write!(
         text,
         r#"}}  // namespace
@@ -224,7 +276,9 @@ namespace {{
                                  const ::arrowsmith::graph::Region &region, Root *&root,
                                  const ::arrowsmith::graph::Options &options) {{
     std::uint64_t address = 0;
-    const auto status = state().read<Classes>(message, bytes, region, options, address);
+    ::arrowsmith::graph::Options its = options;
+    if (const auto status = own(message, bytes, its); !status.ok()) return status;
+    const auto status = state().read<Classes>(message, bytes, region, its, address);
     if (status.ok()) root = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
     return status;
 }}
@@ -233,14 +287,18 @@ namespace {{
                                            const ::arrowsmith::graph::Region &region, Root *&root,
                                            const ::arrowsmith::graph::Options &options) {{
     std::uint64_t address = 0;
-    const auto status = state().reader.read(message, bytes, region, options, address);
+    ::arrowsmith::graph::Options its = options;
+    if (const auto status = own(message, bytes, its); !status.ok()) return status;
+    const auto status = state().reader.read(message, bytes, region, its, address);
     if (status.ok()) root = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
     return status;
 }}
 
 ::arrowsmith::graph::Status region_bytes(const void *message, std::size_t bytes, std::uint64_t &needed,
                                          const ::arrowsmith::graph::Options &options) {{
-    return state().reader.region_bytes(message, bytes, options, needed);
+    ::arrowsmith::graph::Options its = options;
+    if (const auto status = own(message, bytes, its); !status.ok()) return status;
+    return state().reader.region_bytes(message, bytes, its, needed);
 }}
 
 ::arrowsmith::graph::Status write(const Root *root, std::vector<std::uint8_t> &message,
@@ -252,7 +310,7 @@ namespace {{
                                        const ::arrowsmith::graph::Region &region, Root **roots,
                                        std::size_t &done, std::size_t &used,
                                        const ::arrowsmith::graph::Options &options) {{
-    ::arrowsmith::graph::fast::State &own = state();
+    ::arrowsmith::graph::fast::State &reader = state();
     used = 0;
     for (done = 0; done < count; ++done) {{
         used = (used + 63) & ~std::size_t{{63}};
@@ -260,10 +318,14 @@ namespace {{
         const ::arrowsmith::graph::Region place(static_cast<char *>(region.memory) + used,
                                                 region.capacity - used, region.address + used);
         std::uint64_t address = 0;
-        const auto status = own.read<Classes>(messages[done].bytes, messages[done].size, place, options, address);
+        const void *message = messages[done].bytes;
+        std::size_t bytes = messages[done].size;
+        ::arrowsmith::graph::Options its = options;
+        if (const auto status = own(message, bytes, its); !status.ok()) return status;
+        const auto status = reader.read<Classes>(message, bytes, place, its, address);
         if (!status.ok()) return status;
         roots[done] = reinterpret_cast<Root *>(static_cast<std::uintptr_t>(address));
-        used += own.used();
+        used += reader.used();
     }}
     return {{}};
 }}

@@ -62,7 +62,7 @@ pub fn tables(text: &mut String, layout: &Layout) {
     }
     let _ = write!(
         tables.text,
-        "constexpr ::arrowsmith::graph::Class class_table[] = {{\n{classes}}};\n\nconstexpr const ::arrowsmith::graph::Reference &root_reference = {root};\n\n"
+        "constexpr ::arrowsmith::graph::Class class_table[] = {{\n{classes}}};\n\n[[maybe_unused]] constexpr const ::arrowsmith::graph::Reference &root_reference = {root};\n\n"
     );
 }
 

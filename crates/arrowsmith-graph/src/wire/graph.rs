@@ -3,7 +3,7 @@
 //! conversion from Arrow.
 
 use super::walk::{Options, Sink, Tables, extend, within};
-use super::{HEADER_BYTES, MAGIC, NULL_ID, VERSION, WireError};
+use super::{NULL_ID, WireError};
 use crate::layout::{Choice, Element, Kind, Layout, LayoutError, Member};
 
 /// The objects of a message; the first is the root.
@@ -89,14 +89,9 @@ impl Graph {
         if !header {
             return Ok(body);
         }
-        let Ok(bytes) = u32::try_from(body.len()) else {
+        let Some(mut message) = super::header(layout, body.len()) else {
             return bad(String::new(), "is longer than a header can encode");
         };
-        let mut message = MAGIC.to_vec();
-        message.extend(VERSION.to_le_bytes());
-        message.extend(u16::try_from(HEADER_BYTES).unwrap_or(0).to_le_bytes());
-        message.extend(layout.wire_hash().to_le_bytes());
-        message.extend(bytes.to_le_bytes());
         message.extend(body);
         Ok(message)
     }

@@ -12,6 +12,7 @@
 mod columns;
 mod compile;
 mod containers;
+mod evolution;
 mod layout;
 mod programs;
 mod types;
