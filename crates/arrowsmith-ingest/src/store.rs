@@ -103,7 +103,7 @@ mod system {
 /// Stores of a build without them.
 #[cfg(not(feature = "store"))]
 #[derive(Debug, Default)]
-struct System;
+struct System {}
 
 #[cfg(not(feature = "store"))]
 impl Stores for System {
