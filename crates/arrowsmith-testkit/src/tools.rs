@@ -3,8 +3,10 @@
 //! was not run, and with `ARROWSMITH_STRICT=1`, which `./test` and CI set, it fails.
 
 use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::{corpus, scale};
 
@@ -68,6 +70,27 @@ pub fn python(modules: &str) -> Option<PathBuf> {
         absent(&format!("a .venv with {modules}"), SETUP);
     }
     there.then_some(program)
+}
+
+/// An address of this machine on which nothing listens, for a service that another process starts,
+/// or that is to return after it has stopped. Its port is none of those that systems give to
+/// outgoing connections (32768 and above), so that no other test's connection takes it meanwhile.
+///
+/// # Panics
+/// If none is free.
+#[allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+pub fn free_address() -> SocketAddr {
+    /// Each process begins elsewhere.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let start = std::process::id() % 100 * 100;
+    let at = |number: u32| {
+        let port = 20_000 + (start + number) % 10_000;
+        SocketAddr::from((Ipv4Addr::LOCALHOST, u16::try_from(port).unwrap_or_default()))
+    };
+    (0..1_000)
+        .map(|_| at(u32::from(NEXT.fetch_add(1, Ordering::Relaxed))))
+        .find(|address| TcpListener::bind(address).is_ok())
+        .expect("a free port")
 }
 
 /// Whether a command succeeds. Its output is discarded.

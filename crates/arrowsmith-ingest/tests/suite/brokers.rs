@@ -183,7 +183,7 @@ fn a_broker_that_comes_later_gets_everything() {
 #[test]
 fn flight_subscribers_get_what_comes() {
     let Some(python) = tools::python("pyarrow.flight") else { return };
-    let listen = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let listen = tools::free_address();
     let folder = tempfile::tempdir().unwrap();
     let service = start(&[
         "stream.s.sink.0.type=flight".to_owned(),

@@ -361,7 +361,7 @@ async fn tls_is_spoken_and_certificates_are_checked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_share_an_address_and_leave_it_when_they_end() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = tools::free_address();
     let options = FlightOptions { listen: free, drain_timeout_ms: 50, ..options() };
     let schema = message(0, 0).schema;
     let open = async |stream: &str, options: &FlightOptions| {

@@ -13,6 +13,7 @@ use arrowsmith_publish_pulsar::{
     Auth, Batch, PulsarError, PulsarOptions, PulsarSink, SchemaMode, SendFuture, Tls,
 };
 use arrowsmith_testkit::pulsar::Broker;
+use arrowsmith_testkit::tools;
 use pulsar::message::proto::ServerError;
 use serde_json::json;
 
@@ -235,9 +236,7 @@ async fn a_token_that_is_replaced_is_used(broker: &Broker, options: &PulsarOptio
 
 #[tokio::test]
 async fn where_no_broker_is_it_says_so_and_soon() {
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = unused.local_addr().unwrap().port();
-    drop(unused);
+    let port = tools::free_address().port();
     let options = |port| PulsarOptions {
         url: format!("pulsar://127.0.0.1:{port}"),
         connect_timeout_ms: 500,

@@ -5,6 +5,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use arrowsmith_testkit::tools::free_address;
+
 use crate::cli::run::{Folder, Ran};
 
 /// Runs `health` against a server that gives this answer to one request; returns the request too.
@@ -47,8 +49,7 @@ fn the_answer_is_the_status() {
 #[test]
 fn a_server_that_is_not_there_is_not_well() {
     let folder = Folder::new();
-    // A port that was free a moment ago.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     folder.run(&["health", &format!("http://{address}/healthz")]).assert_status(1);
     for url in ["https://127.0.0.1/", "127.0.0.1:8080", "http:///healthz", "http://a/ HTTP/1.1"] {
         folder.run(&["health", url]).assert_status(2);

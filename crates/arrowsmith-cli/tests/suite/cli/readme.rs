@@ -2,10 +2,11 @@
 //! The commands of the README, run as they stand, in order, in an empty folder.
 
 use std::ffi::OsString;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
+
+use arrowsmith_testkit::tools::free_address;
 
 /// The shell commands under this heading of the README.
 fn commands(heading: &str) -> String {
@@ -54,10 +55,6 @@ fn with_services(commands: &str) -> String {
     script + end
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 #[test]
 fn its_commands_run_as_they_stand() {
     // Less of the same data.
@@ -72,9 +69,9 @@ fn its_commands_run_as_they_stand() {
     let mut services = commands("Receive and serve").replace("64MiB", "64KiB");
     for port in ["10197", "32010"] {
         assert!(services.contains(port), "{services}");
-        services = services.replace(port, &free_port().to_string());
+        services = services.replace(port, &free_address().port().to_string());
     }
-    let http = format!("127.0.0.1:{}", free_port());
+    let http = free_address().to_string();
     let variables = [("ARROWSMITH_INGEST_SERVICE__HTTP", http.as_str())];
     bash(folder.path(), &with_services(&services), &variables);
     assert!(fs::metadata(folder.path().join("fares.arrow")).unwrap().len() > 0);

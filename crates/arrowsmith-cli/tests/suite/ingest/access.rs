@@ -71,7 +71,7 @@ fn only_who_speaks_tls_and_is_known_gets_in() {
     }
     let tls =
         "[tls]\ncertificates = 'a-leaf.pem'\nkey = 'a-leaf.key'\nclient_authorities = 'a.pem'\n";
-    let admin = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let admin = tools::free_address();
     let mut service = Service::new(&format!("admin = '{admin}'"), "", tls);
     authority(&service.path(""), "a");
     authority(&service.path(""), "b");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use arrow_array::types::Int64Type;
 use arrow_ipc::reader::FileReader;
 use arrowsmith_load::{Amount, Chunk, Options, Report, Source};
 use arrowsmith_testkit::scale;
+use arrowsmith_testkit::tools::free_address;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -52,10 +53,6 @@ pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 impl Service {
     /// A service with one stream `s` of records `{"id":N}` over TCP, into the directory `out`.
     /// `service` and `stream` are TOML added to the tables of these names, `rest` is TOML added
@@ -67,7 +64,7 @@ impl Service {
     /// As [`Service::new`], with another schema.
     pub fn of(schema: &str, service: &str, stream: &str, rest: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (tcp, http) = (free_port(), free_port());
+        let (tcp, http) = (free_address().port(), free_address().port());
         let default_sink = match rest.contains("[[stream.s.sink]]") {
             true => "",
             false => "[[stream.s.sink]]\ntype = 'directory'\npath = 'out'\n",
