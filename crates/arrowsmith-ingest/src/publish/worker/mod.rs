@@ -12,6 +12,7 @@ mod spooled;
 
 use std::collections::VecDeque;
 use std::future::pending;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -97,6 +98,8 @@ struct Work {
     ticked: Instant,
     /// No use of the spool before this time, after an error of its disk.
     spool_from: Instant,
+    /// What kept the last messages from the spool: said once, not at every attempt.
+    spool_fault: Option<io::ErrorKind>,
     /// Up to which number the sink had messages when it was opened.
     stored: Option<u64>,
     /// The message at which the sink panicked last.
@@ -124,6 +127,7 @@ impl Sink {
             ended: false,
             ticked: now,
             spool_from: now,
+            spool_fault: None,
             stored: self.open.as_ref().and_then(|sink| sink.stored()),
             panicked: None,
         };

@@ -55,9 +55,19 @@ impl Sink {
         }
         taken.append(&mut kept);
         work.waiting = taken;
-        if let Some(error) = failure {
-            tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be written; waiting");
-            work.spool_from = self.clock.now() + RETRY[0];
+        let before =
+            std::mem::replace(&mut work.spool_fault, failure.as_ref().map(io::Error::kind));
+        match failure {
+            Some(error) => {
+                if before != work.spool_fault {
+                    tracing::error!(stream = &*self.stream.name, %error, "the spool cannot be written; waiting");
+                }
+                work.spool_from = self.clock.now() + RETRY[0];
+            }
+            None if before.is_some() => {
+                tracing::info!(stream = &*self.stream.name, "the spool is written again");
+            }
+            None => {}
         }
     }
 
