@@ -10,6 +10,7 @@ use arrowsmith::{Error, Result};
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_sink::delta::{DeltaSink, FilesOf, Place, Table};
 use arrowsmith_sink::folder::FolderOptions;
+use arrowsmith_source::deletion_vector::{count, parse};
 
 use crate::convert::{Recorder, Rows};
 
@@ -28,6 +29,10 @@ impl Place for Log {
         let bytes = files.get(name).ok_or_else(missing)?;
         assert!(bytes.len() as u64 <= most);
         Ok(bytes.clone())
+    }
+
+    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        self.read(path, most)
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
@@ -110,4 +115,14 @@ fn append(log: &Log, table: Table, files: usize) {
         // Files without a partition are written even if there are no rows.
         assert!(table.files().expect("as before").len() >= files);
     }
+}
+
+/// Any bytes as a deletion vector: ascending ranges, or an error.
+pub fn deletion_vector(data: &[u8]) {
+    let Ok(rows) = parse(data) else { return };
+    assert!(rows.iter().all(|rows| rows.start < rows.end));
+    assert!(rows.windows(2).all(|pair| pair[0].end < pair[1].start));
+    // A bit takes the least: of two, one begins a range.
+    assert!(rows.len() <= data.len() * 4);
+    assert!(count(&rows) >= rows.len() as u64);
 }

@@ -89,6 +89,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("byte_ranges", convert::byte_ranges),
     ("folder_names", convert::folder_names),
     ("delta_log", delta::log),
+    ("deletion_vector", delta::deletion_vector),
     ("iceberg_table", iceberg::table),
     ("spooled_stream", streams::spooled),
     ("json_options", options::json),

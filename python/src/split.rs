@@ -51,7 +51,7 @@ impl File {
                 None => return Err(Error::Config(format!("{}: no object", self.name))),
             },
         };
-        Ok(DataFile { input, partitions: self.partitions.clone() })
+        Ok(DataFile { input, partitions: self.partitions.clone(), deleted: None })
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use arrowsmith_core::{Error, Result};
 
+use crate::deletion_vector::Rows;
 use crate::expand::{Matched, matched};
 use crate::{Input, expand};
 
@@ -26,11 +27,13 @@ pub struct DataFile {
     pub input: Input,
     /// Names and values of `name=value` folders, outermost first; `None` is null.
     pub partitions: Vec<(String, Option<String>)>,
+    /// The rows that a table no longer has, if its files keep them.
+    pub deleted: Option<Rows>,
 }
 
 impl From<Input> for DataFile {
     fn from(input: Input) -> Self {
-        Self { input, partitions: Vec::new() }
+        Self { input, partitions: Vec::new(), deleted: None }
     }
 }
 
@@ -174,7 +177,7 @@ fn data_file(path: PathBuf, root: &Path) -> DataFile {
     let folders = below.parent().into_iter().flat_map(Path::components);
     let folders: Vec<_> = folders.map(|folder| folder.as_os_str().to_string_lossy()).collect();
     let partitions = partitions_of(folders.iter().map(AsRef::as_ref));
-    DataFile { partitions, input: Input::Path(path) }
+    DataFile { partitions, input: Input::Path(path), deleted: None }
 }
 
 /// The partition values in folder names, outermost first; folders with other names have none.

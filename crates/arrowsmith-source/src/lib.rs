@@ -20,6 +20,7 @@
 
 mod compression;
 mod dataset;
+pub mod deletion_vector;
 mod expand;
 #[expect(unsafe_code, reason = "maps of files, and reads into uninitialised memory")]
 mod file;

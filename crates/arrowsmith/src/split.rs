@@ -145,7 +145,8 @@ fn split(
 fn again(file: &DataFile) -> Result<DataFile> {
     let input = file.input.again();
     let input = input.ok_or_else(|| Error::Config("an input was replaced meanwhile".to_owned()))?;
-    Ok(DataFile { input, partitions: file.partitions.clone() })
+    let (partitions, deleted) = (file.partitions.clone(), file.deleted.clone());
+    Ok(DataFile { input, partitions, deleted })
 }
 
 /// Whether the input is plain, local, and has one record per line.

@@ -103,6 +103,11 @@ fn delta_log() {
 }
 
 #[test]
+fn deletion_vector() {
+    run("deletion_vector", 2000);
+}
+
+#[test]
 fn iceberg_table() {
     run("iceberg_table", 500);
 }

@@ -83,12 +83,13 @@ fn delta_table(name: &str) -> Outcome<Table> {
 fn delta_file(table: &str, file: TableFile) -> Outcome<DataFile> {
     if !input::is_url(table) {
         let input = Input::Path(Path::new(table).join(&file.path));
-        return Ok(DataFile { input, partitions: file.partitions });
+        let (partitions, deleted) = (file.partitions, file.deleted);
+        return Ok(DataFile { input, partitions, deleted });
     }
     let url = format!("{}/{}", table.trim_end_matches('/'), file.url_path());
     let object = input::expand_url(&url, EXTENSIONS)?.pop();
     let object = object.ok_or_else(|| Error::Config(format!("{url}: there is no such object")))?;
-    Ok(DataFile { input: object.input, partitions: file.partitions })
+    Ok(DataFile { input: object.input, partitions: file.partitions, deleted: file.deleted })
 }
 
 fn iceberg_table(name: &str) -> Outcome<Table> {

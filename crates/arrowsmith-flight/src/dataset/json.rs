@@ -41,7 +41,7 @@ impl Files {
         let found = expand_datasets(paths, Format::Json.extensions())?;
         let partitions = Partitions::new(&found, &[])?;
         let mut files = Vec::with_capacity(found.len());
-        for DataFile { input, partitions } in found {
+        for DataFile { input, partitions, .. } in found {
             let bytes = input.stored_bytes().and_then(|bytes| usize::try_from(bytes).ok());
             let (Input::Path(path), Some(bytes)) = (input, bytes) else {
                 return Err(Error::Config("only files can be served".to_owned()));
@@ -92,6 +92,7 @@ impl Files {
             files.iter().map(|file| DataFile {
                 input: Input::Path(file.path.clone()),
                 partitions: file.partitions.clone(),
+                deleted: None,
             }),
         );
         let watched = files.iter().map(|file| (file.path.clone(), file.identity));

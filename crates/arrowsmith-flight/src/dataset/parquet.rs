@@ -62,7 +62,7 @@ impl Files {
         let found = expand_datasets(paths, EXTENSIONS)?;
         let mut files = Vec::with_capacity(found.len());
         let (mut rows, mut bytes, mut sizes, mut alike) = (0, 0, Vec::<Size>::new(), true);
-        for DataFile { input, partitions } in found {
+        for DataFile { input, partitions, .. } in found {
             let Input::Path(path) = input else {
                 return Err(Error::Config("only files can be served".to_owned()));
             };
@@ -113,6 +113,7 @@ impl Files {
         let data = |file: &FileEntry| DataFile {
             input: Input::Path(file.path.clone()),
             partitions: file.partitions.clone(),
+            deleted: None,
         };
         Ok(files.iter().map(data).collect())
     }

@@ -115,6 +115,9 @@ impl Cursor {
                     plan.filter.prune(&here, row_group)?
                 }
             };
+            if let Some(left) = file.left(row_group)? {
+                selection = selection.intersection(&left);
+            }
             if let Some(wanted) = &self.request.rows {
                 selection = selection.intersection(&part(wanted, self.rows_before, rows));
             }

@@ -7,7 +7,7 @@
 //! another type is cast, and a value out of range is an error. A table may know its columns by ids:
 //! then its schema is that of all, and files are read as if they had its names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use arrowsmith_parquet::{
     count_rows, uncounted_column,
 };
 use arrowsmith_source::DataFile;
+use arrowsmith_source::deletion_vector::Rows;
 
 use super::Explanation;
 use super::explain::{ColumnNote, ColumnSource};
@@ -61,6 +62,8 @@ pub(crate) struct Prepared {
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
     pub(crate) condition: Condition,
+    /// The rows that are no part of the table any more, and where each row group begins.
+    deleted: Option<(Rows, Vec<u64>)>,
 }
 
 /// The condition on a file's rows.
@@ -95,7 +98,8 @@ impl Prepared {
         schema: Option<&SchemaRef>,
     ) -> Result<Self> {
         let values = request.partitions.values(&file)?;
-        let mut opened = input::open(file.input, &request.limits)?;
+        let DataFile { input, deleted, .. } = file;
+        let mut opened = input::open(input, &request.limits)?;
         let source = opened.file.name().cloned();
         let named = |error: Error| error.at(|place| place.source = source.clone());
         if let Some(names) = &request.names_by_id {
@@ -141,17 +145,36 @@ impl Prepared {
             Condition::Some(condition) => condition.plan.fields.as_slice(),
             Condition::All | Condition::None => &[],
         });
+        let deleted = match deleted {
+            Some(rows) => Some((rows, starts(&opened.file)?)),
+            None => None,
+        };
         // A column that no engine decodes is an error before any is decoded.
         let engine = request.engine.clone();
         for column in decoded {
             engine.decide_parquet(&opened.file, column, &options)?;
         }
-        Ok(Self { opened, plan, options, engine, sources, schema, condition })
+        Ok(Self { opened, plan, options, engine, sources, schema, condition, deleted })
     }
 
     /// Ranges of the file that the fields need in a row group.
     pub(crate) fn ranges(&self, plan: &ReadPlan, row_group: usize) -> Result<Vec<Range<u64>>> {
         plan.ranges(&self.opened.file, row_group)
+    }
+
+    /// The rows of a row group that were not deleted; `None`: all of them.
+    pub(crate) fn left(&self, row_group: usize) -> Result<Option<RowSelection>> {
+        let Some((deleted, starts)) = &self.deleted else { return Ok(None) };
+        let first = starts.get(row_group).copied().unwrap_or(u64::MAX);
+        let end = first.saturating_add(self.opened.file.row_group_rows(row_group)? as u64);
+        let place = |row: u64| usize::try_from(row.clamp(first, end) - first).unwrap_or(usize::MAX);
+        let from = deleted.partition_point(|range| range.end <= first);
+        let to = deleted.partition_point(|range| range.start < end);
+        let gone = deleted.get(from..to).unwrap_or_default();
+        let starts = std::iter::once(first).chain(gone.iter().map(|range| range.end));
+        let ends = gone.iter().map(|range| range.start).chain(std::iter::once(end));
+        let left = starts.zip(ends).map(|(start, end)| place(start)..place(end));
+        Ok(Some(RowSelection::from_ranges(left)))
     }
 
     /// Checks the number of rows of a row group, if no decoded column would.
@@ -326,41 +349,34 @@ impl Request {
     }
 }
 
-/// The schema of all batches, by the first file.
+/// The schema of all batches, by the first file: its columns, those that it lacks of a table, and
+/// partition columns, in the order of the table if there is one.
 fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
+    let by_id = request.names_by_id.is_some();
     let field = |field: &FieldRef| {
+        let table = by_id.then(|| request.in_schema(field.name())).flatten();
+        let widened = table.and_then(|to| widened(field, to));
         let nullable = field.is_nullable() || request.many;
-        Arc::new(field.as_ref().clone().with_nullable(nullable))
+        Arc::new(widened.unwrap_or_else(|| field.as_ref().clone()).with_nullable(nullable))
     };
     let mut fields: Vec<FieldRef> = plan.schema.fields().iter().map(field).collect();
     let asked = request.options.columns.as_ref();
-    if request.names_by_id.is_some() {
-        for field in &mut fields {
-            if let Some(widened) = request.in_schema(field.name()).and_then(|to| widened(field, to))
-            {
-                *field = Arc::new(widened);
-            }
-        }
-        if asked.is_none() {
-            return in_order(&fields, request);
-        }
+    let is_asked = |field: &&FieldRef| asked.is_none_or(|asked| asked.contains(field.name()));
+    let table = request.schema.iter().flat_map(|schema| schema.fields());
+    let known: HashSet<&str> = plan.schema.fields().iter().map(|field| &**field.name()).collect();
+    let is_absent = |field: &&FieldRef| {
+        !known.contains(field.name().as_str()) && !request.partitions.has(field.name())
+    };
+    fields.extend(table.clone().filter(is_absent).filter(is_asked).cloned());
+    fields.extend(request.partitions.fields.iter().filter(is_asked).cloned());
+    if request.schema.is_some() {
+        let places: HashMap<&str, usize> =
+            table.enumerate().map(|(place, field)| (field.name().as_str(), place)).collect();
+        fields
+            .sort_by_key(|field| places.get(field.name().as_str()).copied().unwrap_or(usize::MAX));
     }
-    let mut next = 0;
-    for field in request.schema.iter().flat_map(|schema| schema.fields()) {
-        if let Some(place) = fields.iter().position(|known| known.name() == field.name()) {
-            next = place + 1;
-        } else if asked.is_none_or(|asked| asked.contains(field.name()))
-            && !request.partitions.has(field.name())
-        {
-            fields.insert(next, Arc::clone(field));
-            next += 1;
-        }
-    }
-    let partitions = request.partitions.fields.iter();
-    fields.extend(
-        partitions.filter(|field| asked.is_none_or(|asked| asked.contains(field.name()))).cloned(),
-    );
-    Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()))
+    let metadata = if by_id { HashMap::new() } else { plan.schema.metadata().clone() };
+    Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
 /// A field as a table has it, if the file was written before its type was widened.
@@ -375,16 +391,15 @@ fn widened(field: &Field, to: &Field) -> Option<Field> {
     is_wider.then(|| field.clone().with_data_type(to.data_type().clone()))
 }
 
-/// All columns of a table in its order: those of a file with the types that they are read as, the
-/// others with those of the table.
-fn in_order(fields: &[FieldRef], request: &Request) -> SchemaRef {
-    let known = |name: &str| {
-        let partitions = request.partitions.fields.iter();
-        fields.iter().chain(partitions).find(|field| field.name() == name)
+/// The first row of each row group.
+fn starts(file: &File) -> Result<Vec<u64>> {
+    let mut next = 0_u64;
+    let start = |row_group| {
+        let start = next;
+        next = next.saturating_add(file.row_group_rows(row_group)? as u64);
+        Ok(start)
     };
-    let schema = request.schema.iter().flat_map(|schema| schema.fields());
-    let all = schema.map(|field| known(field.name()).unwrap_or(field));
-    Arc::new(Schema::new(all.cloned().collect::<Vec<_>>()))
+    (0..file.row_groups()).map(start).collect()
 }
 
 fn sources(

@@ -79,10 +79,22 @@ pub(super) struct Add {
     pub(super) stats: Option<String>,
     /// Rows of the file that have been deleted.
     #[serde(skip_serializing)]
-    pub(super) deletion_vector: Option<IgnoredAny>,
+    pub(super) deletion_vector: Option<DeletionVector>,
     /// The commit that it was read from.
     #[serde(skip)]
     pub(super) commit: u64,
+}
+
+/// Where the vector of a file's deleted rows is. Fields that are missing are noticed in use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct DeletionVector {
+    /// `u`: in a file that an id names; `i`: here; `p`: in a file elsewhere.
+    pub(super) storage_type: String,
+    pub(super) path_or_inline_dv: String,
+    pub(super) offset: Option<i64>,
+    pub(super) size_in_bytes: i64,
+    pub(super) cardinality: i64,
 }
 
 /// A file that is no longer part of it.

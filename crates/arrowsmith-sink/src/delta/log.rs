@@ -6,10 +6,12 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_source::deletion_vector::Rows;
 
 use super::actions::{Action, Add, Metadata, Protocol};
 use super::checkpoint;
+use super::deletions::{self, At};
 use super::names::{Names, commit_name, decoded, encoded};
 use super::place::Place;
 use super::schema::{self, Column};
@@ -65,6 +67,8 @@ pub struct TableFile {
     pub path: String,
     /// The values of the partition columns, in their order; `None` is null.
     pub partitions: Vec<(String, Option<String>)>,
+    /// Its rows that have been deleted.
+    pub deleted: Option<Rows>,
 }
 
 impl TableFile {
@@ -133,8 +137,8 @@ impl Table {
     /// The files of the table, those that were added last first.
     ///
     /// # Errors
-    /// [`Error::Config`] for a table with a feature that is not known here: files with deleted
-    /// rows, columns with other names, files elsewhere.
+    /// [`Error::File`] for a table with a feature that is not known here: files with mapped names
+    /// of columns, files elsewhere; [`Error::Io`] if the rows that were deleted cannot be read.
     pub fn files(&self) -> Result<Vec<TableFile>> {
         self.check_read()?;
         // Each file has a value for each of the columns.
@@ -146,10 +150,7 @@ impl Table {
         }
         let mut files: Vec<&Add> = self.files.values().collect();
         files.sort_by_key(|add| std::cmp::Reverse(add.modification_time));
-        let files = files.into_iter().map(|add| {
-            if add.deletion_vector.is_some() {
-                return Err(self.refuse("files with deleted rows (deletion vectors)"));
-            }
+        let found = files.iter().map(|add| {
             let path = decoded(&add.path);
             let is_within = path.as_ref().is_some_and(|path| {
                 let is_url = path.contains("://");
@@ -162,9 +163,51 @@ impl Table {
                 let value = add.partition_values.get(name).cloned().flatten();
                 (name.clone(), value.filter(|value| !value.is_empty()))
             });
-            Ok(TableFile { path, partitions: partitions.collect() })
+            Ok(TableFile { path, partitions: partitions.collect(), deleted: None })
         });
-        files.collect()
+        let mut found = found.collect::<Result<Vec<_>>>()?;
+        self.find_deleted(&files, &mut found)?;
+        Ok(found)
+    }
+
+    /// Reads which rows of the files have been deleted. Files of vectors have those of many files.
+    fn find_deleted(&self, adds: &[&Add], files: &mut [TableFile]) -> Result<()> {
+        let mut vectors = Vec::new();
+        let mut kept = 0;
+        let mut keep = |file: &mut TableFile, rows: Rows| {
+            kept += size_of_val(&*rows) as u64;
+            file.deleted = Some(rows);
+            match kept > KEPT_BYTES_MAX {
+                true => Err(self.refuse(&format!("ranges of deleted rows of {kept} bytes"))),
+                false => Ok(()),
+            }
+        };
+        for (index, add) in adds.iter().enumerate() {
+            let Some(vector) = &add.deletion_vector else { continue };
+            match vector.at().map_err(|what| self.refuse(&what))? {
+                At::Here(bytes) => {
+                    let rows = vector.rows(&bytes);
+                    let commit = commit_name(add.commit);
+                    let wrong = |what: String| malformed(&self.name, &commit, &what);
+                    keep(&mut files[index], rows.map_err(wrong)?)?;
+                }
+                At::File(path, offset) => vectors.push((path, offset, index, vector)),
+            }
+        }
+        vectors.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+        for of_file in vectors.chunk_by(|a, b| a.0 == b.0) {
+            let path = &of_file[0].0;
+            let bytes = self.place.read_of_table(path, deletions::FILE_BYTES_MAX)?;
+            for (_, offset, index, vector) in of_file {
+                let rows = vector.rows_of_file(&bytes, *offset);
+                let wrong = |what: String| {
+                    let error = io::Error::new(io::ErrorKind::InvalidData, what);
+                    Error::io(format!("{}/{path}", self.name.trim_end_matches('/')), error)
+                };
+                keep(&mut files[*index], rows.map_err(wrong)?)?;
+            }
+        }
+        Ok(())
     }
 
     fn check_read(&self) -> Result<()> {
@@ -251,7 +294,9 @@ impl Table {
     }
 
     fn refuse(&self, what: &str) -> Error {
-        Error::Config(format!("{}: a Delta table with {what}, which is not supported", self.name))
+        let message = format!("a Delta table with {what}, which is not supported");
+        let unsupported = Error::file(FileErrorKind::Unsupported, message);
+        unsupported.at(|place| place.source = Some(self.name.as_str().into()))
     }
 }
 
@@ -276,8 +321,9 @@ fn kept_bytes(add: &Add) -> u64 {
         .partition_values
         .iter()
         .map(|(name, value)| name.len() + value.as_ref().map_or(0, String::len) + VALUE_BYTES);
+    let vector = add.deletion_vector.as_ref().map_or(0, |vector| vector.path_or_inline_dv.len());
     // The path is there twice.
-    (size_of::<Add>() + VALUE_BYTES + 2 * add.path.len() + values.sum::<usize>()) as u64
+    (size_of::<Add>() + VALUE_BYTES + 2 * add.path.len() + values.sum::<usize>() + vector) as u64
 }
 
 impl Replay {

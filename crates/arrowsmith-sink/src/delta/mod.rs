@@ -10,6 +10,7 @@
 
 mod actions;
 mod checkpoint;
+mod deletions;
 mod files;
 mod log;
 mod names;

@@ -25,6 +25,12 @@ pub trait Place: Send + Sync {
     /// [`Error::Io`] names the file; of kind [`io::ErrorKind::NotFound`] if there is none.
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>>;
 
+    /// A file of the table, of at most `most` bytes: its path relative to the table.
+    ///
+    /// # Errors
+    /// As [`Place::read`].
+    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>>;
+
     /// Creates a file of the log with these bytes, all of them at once, unless there is one of this
     /// name; returns whether it did.
     ///
@@ -60,12 +66,11 @@ impl Place for LocalPlace {
     }
 
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>> {
-        let path = self.log.join(name);
-        let failed = |error| Error::io(&path, error);
-        let file = fs::File::open(&path).map_err(failed)?;
-        let mut bytes = Vec::new();
-        file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > most { Err(failed(too_large(most))) } else { Ok(bytes) }
+        read(&self.log.join(name), most)
+    }
+
+    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        read(&self.table.join(path), most)
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
@@ -90,6 +95,14 @@ impl Place for LocalPlace {
     }
 }
 
+fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let failed = |error| Error::io(path, error);
+    let file = fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most { Err(failed(too_large(most))) } else { Ok(bytes) }
+}
+
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
@@ -110,6 +123,10 @@ impl Place for arrowsmith_source::store::Prefix {
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>> {
         let bytes = Self::read(self, &format!("{LOG}/{name}"), most)?;
         Ok(bytes.to_vec())
+    }
+
+    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        Ok(Self::read(self, path, most)?.to_vec())
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {

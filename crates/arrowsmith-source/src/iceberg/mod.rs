@@ -185,7 +185,7 @@ impl Reading<'_> {
                 let value = file.values.iter().find(|(id, _)| *id == column.id);
                 (column.name.clone(), value.and_then(|(_, value)| value.clone()))
             });
-            Ok(DataFile { input, partitions: partitions.collect() })
+            Ok(DataFile { input, partitions: partitions.collect(), deleted: None })
         });
         let files = files.collect::<Result<_>>()?;
         Ok(Table { schema: arrow.into(), files })

@@ -150,7 +150,7 @@ pub fn objects(
         let folders = parts.iter().take(parts.len().saturating_sub(1));
         let partitions = partitions_of(folders.map(String::as_str));
         let name = format!("{}/{}", name.trim_end_matches('/'), parts.join("/"));
-        files.push(DataFile { input: input(store, meta, &name), partitions });
+        files.push(DataFile { input: input(store, meta, &name), partitions, deleted: None });
     }
     if files.is_empty() {
         return Err(Error::io(name, nothing_in("object below this", extensions)));

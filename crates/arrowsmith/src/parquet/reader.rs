@@ -42,7 +42,8 @@ impl ReaderBuilder {
         self
     }
 
-    /// Only these rows, counted from 0 over all row groups that are read, before any condition.
+    /// Only these rows, counted from 0 over all row groups that are read, before any condition;
+    /// those that a table has deleted count as well.
     #[must_use]
     pub fn rows(mut self, rows: Option<RowSelection>) -> Self {
         self.rows = rows;

@@ -77,7 +77,11 @@ fn files(rows: &[Row]) -> Vec<DataFile> {
         let text: String = rows.iter().map(Row::text).collect();
         let name = Some(Arc::from(rows[0].file.as_str()));
         let partitions = vec![("year".to_owned(), rows[0].year.map(|year| year.to_string()))];
-        DataFile { input: Input::Bytes { name, bytes: Arc::new(text.into_bytes()) }, partitions }
+        DataFile {
+            input: Input::Bytes { name, bytes: Arc::new(text.into_bytes()) },
+            partitions,
+            deleted: None,
+        }
     };
     chunks.map(file).collect()
 }
@@ -388,7 +392,11 @@ fn partitions_are_typed_and_count_more_than_keys() {
     let file = |name: &str, year: &str, text: &str| {
         let bytes = Arc::new(text.to_owned().into_bytes());
         let partitions = vec![("year".to_owned(), Some(year.to_owned()))];
-        DataFile { input: Input::Bytes { name: Some(name.into()), bytes }, partitions }
+        DataFile {
+            input: Input::Bytes { name: Some(name.into()), bytes },
+            partitions,
+            deleted: None,
+        }
     };
     let open = |types: Option<&str>, filter: Option<&str>| {
         let options = JsonReadOptions {

@@ -8,12 +8,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
-use arrow_select::filter::filter_record_batch;
+use arrow_select::filter::{filter, filter_record_batch};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_parquet::{Columns, Predicate, ReadOptions, RowSelection};
 use arrowsmith_source::{DataFile, Input, Ranged, expand_dataset};
@@ -500,6 +502,67 @@ fn batches_without_rows_do_not_stop_the_others() {
             .batch_rows(Some(1))
             .rows(Some(RowSelection::from_ranges(chosen.clone())));
         assert_eq!(whole(made.start().unwrap()).num_rows(), 50);
+    }
+}
+
+/// Two files, the first with deleted rows in stretches of any length and place, some of them beyond
+/// its end.
+#[test]
+fn deleted_rows_are_no_part_of_a_file() {
+    let all = rows(0, 6_000);
+    let mut state = 5_u64;
+    let mut below = |limit: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % limit
+    };
+    let cases = std::iter::repeat_with(|| {
+        let (gap_max, run_max) = (1 + below(2_000), 1 + below(900));
+        let (mut deleted, mut next) = (Vec::new(), 0);
+        while next < 6_500 {
+            let start = next + below(gap_max);
+            let end = start + 1 + below(run_max);
+            deleted.push(start..end);
+            next = end + 1;
+        }
+        deleted
+    });
+    let cases: Vec<Vec<Range<u64>>> = cases.take(24).collect();
+    let once = |range| std::iter::once(range).collect::<Vec<_>>();
+    // All of it, and nothing.
+    for deleted in cases.into_iter().chain([once(0..6_000), vec![], once(5_999..7_000)]) {
+        let left: BooleanArray = (0..6_000_u64)
+            .map(|row| Some(!deleted.iter().any(|range| range.contains(&row))))
+            .collect();
+        let left = filter_record_batch(&all, &left).unwrap();
+        let other = rows(6_000, 10);
+        let wanted = concat_batches(&all.schema(), [&left, &other]).unwrap();
+        let (group_rows, threads) = (1 + below(7_000), below(5));
+        let bytes = file(&all, usize::try_from(group_rows).unwrap().max(50));
+        let made = || {
+            let input = Input::bytes(bytes.clone());
+            let first = DataFile { deleted: Some(deleted.clone().into()), ..input.into() };
+            let other = Input::bytes(file(&other, 10)).into();
+            builder().files([first, other]).threads(usize::try_from(threads).unwrap())
+        };
+        let what = format!("{group_rows} {threads} {deleted:?}");
+        let wanted = wanted.columns();
+        assert_eq!(whole(made().start().unwrap()).columns(), wanted, "{what}");
+        let limited = whole(made().limit(Some(1_234)).start().unwrap());
+        let rows = wanted[0].len().min(1_234);
+        assert_eq!(limited.column(1).as_ref(), wanted[1].slice(0, rows).as_ref(), "{what}");
+
+        let text = "run = 1 and text is not null and id >= 1500";
+        let (ids, texts) = (wanted[0].as_primitive::<Int64Type>(), &wanted[1]);
+        let holds = ids
+            .values()
+            .iter()
+            .enumerate()
+            .map(|(row, id)| Some(*id >= 1500 && id / 1000 % 2 == 0 && texts.is_valid(row)));
+        let holds: BooleanArray = holds.collect();
+        let wanted = filter(&wanted[0], &holds).unwrap();
+        let found = whole(made().filter(condition(text)).start().unwrap());
+        assert_eq!(found.column(0), &wanted, "{what}");
     }
 }
 
