@@ -15,6 +15,7 @@ mod filter;
 mod gpu;
 mod html;
 mod ipc;
+mod lake;
 mod options;
 mod parquet;
 mod progress;
@@ -182,6 +183,8 @@ fn _lib(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Cancel>()?;
     module.add_class::<split::File>()?;
     module.add_class::<source::Stored>()?;
+    module.add_class::<lake::TableSource>()?;
+    module.add_class::<lake::TableFiles>()?;
     module.add_class::<Reader>()?;
     module.add_class::<Schema>()?;
     module.add_class::<Table>()?;

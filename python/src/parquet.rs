@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::{config, raised};
 use crate::gpu::{self, RowGroups};
+use crate::lake;
 use crate::options::{engine, parquet};
 use crate::source;
 
@@ -29,7 +30,8 @@ pub(crate) fn open(
     cancel: &Arc<AtomicBool>,
 ) -> PyResult<Opened> {
     let py = source.py();
-    let options = parquet(given)?;
+    let mut options = parquet(given)?;
+    let table = lake::table(source)?;
     if on_device {
         gpu::refuse_host(&options.engine).map_err(|error| raised(py, error))?;
         for (option, is_given) in [
@@ -37,13 +39,21 @@ pub(crate) fn open(
             ("limit", options.limit.is_some()),
             ("batch_rows", options.batch_rows.is_some()),
             ("partitions", options.partitions.is_some()),
+            ("table", table.is_some()),
         ] {
             gpu::refuse(option, is_given).map_err(|error| raised(py, error))?;
         }
     }
     let (engine, gpu) = engine(py, &options.engine, options.gpu_memory_bytes_max, on_device)?;
-    let files = files(source)?;
     let cancel = Arc::clone(cancel);
+    if let Some(table) = table {
+        let partitions = options.partitions.take();
+        options.partitions = partitions.or_else(|| table.partitions().map(Into::into));
+        let builder = ReaderBuilder::new().options(options).engine(engine).cancel(cancel);
+        let reader = py.detach(|| table.reader(builder)).map_err(|error| raised(py, error))?;
+        return Ok(Opened::Host(Box::new(reader)));
+    }
+    let files = files(source)?;
     if let Some(gpu) = gpu {
         let groups = py.detach(|| RowGroups::open((gpu, engine), files, &options, cancel));
         return Ok(Opened::Device(Box::new(groups.map_err(|error| raised(py, error))?)));

@@ -108,6 +108,10 @@ impl Schema {
     pub(crate) fn new(schema: SchemaRef) -> Self {
         Self(schema)
     }
+
+    pub(crate) fn arrow(&self) -> &SchemaRef {
+        &self.0
+    }
 }
 
 #[pymethods]

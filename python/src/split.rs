@@ -7,11 +7,13 @@ use arrowsmith::split::{self, Part, Split};
 use arrowsmith::store::{self, StoreOptions};
 use arrowsmith::{DataFile, Error, Input};
 use arrowsmith_core::size;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::errors::{config, raised};
+use crate::lake::{self, TableFiles};
 use crate::{options, parquet, source};
 
 /// A file of a table, with the values of its partition columns.
@@ -23,17 +25,27 @@ pub(crate) struct File {
     pub(crate) name: String,
     #[pyo3(get)]
     pub(crate) partitions: Vec<(String, Option<String>)>,
+    /// The rows that a table no longer has: the first, and the one after the last, of each range.
+    deleted: Option<Vec<(u64, u64)>>,
 }
+
+/// Name, partitions and deleted rows of a [`File`].
+type NewArguments = (String, Vec<(String, Option<String>)>, Option<Vec<(u64, u64)>>);
 
 #[pymethods]
 impl File {
     #[new]
-    fn new(name: String, partitions: Vec<(String, Option<String>)>) -> Self {
-        Self { name, partitions }
+    #[pyo3(signature = (name, partitions, deleted=None))]
+    fn new(
+        name: String,
+        partitions: Vec<(String, Option<String>)>,
+        deleted: Option<Vec<(u64, u64)>>,
+    ) -> Self {
+        Self { name, partitions, deleted }
     }
 
-    fn __getnewargs__(&self) -> (String, Vec<(String, Option<String>)>) {
-        (self.name.clone(), self.partitions.clone())
+    fn __getnewargs__(&self) -> NewArguments {
+        (self.name.clone(), self.partitions.clone(), self.deleted.clone())
     }
 
     fn __repr__(&self) -> String {
@@ -51,7 +63,9 @@ impl File {
                 None => return Err(Error::Config(format!("{}: no object", self.name))),
             },
         };
-        Ok(DataFile { input, partitions: self.partitions.clone(), deleted: None })
+        let deleted = self.deleted.as_ref();
+        let deleted = deleted.map(|rows| rows.iter().map(|&(start, end)| start..end).collect());
+        Ok(DataFile { input, partitions: self.partitions.clone(), deleted })
     }
 }
 
@@ -64,12 +78,14 @@ impl From<&DataFile> for File {
             // Another process has another working folder.
             name = path.to_string_lossy().into_owned();
         }
-        Self { name, partitions: file.partitions.clone() }
+        let deleted = file.deleted.as_ref();
+        let deleted = deleted.map(|rows| rows.iter().map(|rows| (rows.start, rows.end)).collect());
+        Self { name, partitions: file.partitions.clone(), deleted }
     }
 }
 
-/// Files, and the options that select a part of one.
-type PyPart<'py> = (Vec<File>, Bound<'py, PyDict>);
+/// Files, or [`TableFiles`], and the options that select a part of one.
+type PyPart<'py> = (Bound<'py, PyAny>, Bound<'py, PyDict>);
 
 /// Splits JSON into parts of about `size` bytes.
 #[pyfunction]
@@ -81,7 +97,7 @@ pub(crate) fn split_json<'py>(
     let (py, options) = (source.py(), options::json(options)?);
     let (files, bytes) = (source::inputs(source)?, bytes_of(size)?);
     let splits = py.detach(|| split::split_json(files, &options, bytes));
-    parts(py, splits.map_err(|error| raised(py, error))?)
+    parts(py, splits.map_err(|error| raised(py, error))?, |files| files.into_bound_py_any(py))
 }
 
 /// Splits Parquet into parts of about `size` bytes.
@@ -92,12 +108,23 @@ pub(crate) fn split_parquet<'py>(
     size: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<PyPart<'py>>> {
     let (py, options) = (source.py(), options::parquet(options)?);
-    let (files, bytes) = (parquet::files(source)?, bytes_of(size)?);
+    let bytes = bytes_of(size)?;
+    let (files, table) = match lake::table(source)? {
+        Some(table) => (table.files, Some((table.schema, table.columns_by_id))),
+        None => (parquet::files(source)?, None),
+    };
     let splits = py.detach(|| split::split_parquet(files, &options, bytes));
-    parts(py, splits.map_err(|error| raised(py, error))?)
+    parts(py, splits.map_err(|error| raised(py, error))?, |files| match &table {
+        None => files.into_bound_py_any(py),
+        Some((schema, by_id)) => TableFiles::of(py, files, (schema, *by_id))?.into_bound_py_any(py),
+    })
 }
 
-fn parts(py: Python<'_>, splits: Vec<Split>) -> PyResult<Vec<PyPart<'_>>> {
+fn parts<'py>(
+    py: Python<'py>,
+    splits: Vec<Split>,
+    source: impl Fn(Vec<File>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Vec<PyPart<'py>>> {
     let part = |split: Split| {
         let options = PyDict::new(py);
         match split.part {
@@ -110,7 +137,7 @@ fn parts(py: Python<'_>, splits: Vec<Split>) -> PyResult<Vec<PyPart<'_>>> {
                 options.set_item("row_groups", groups)?;
             }
         }
-        Ok((split.files.iter().map(File::from).collect(), options))
+        Ok((source(split.files.iter().map(File::from).collect())?, options))
     };
     splits.into_iter().map(part).collect()
 }

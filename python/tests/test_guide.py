@@ -61,5 +61,5 @@ def test_options() -> None:
     assert all(f"`{name}`" in text for name in OWN - {"source"})
 
 
-OWN = {"source", "schema", "rejects", "on_device", "progress", "storage_options"}
+OWN = {"source", "schema", "rejects", "on_device", "progress", "storage_options", "table"}
 """The arguments that are no options of the table, or have a place of their own."""

@@ -25,8 +25,8 @@ TEXT = b'{"a":1}'
     [
         (arrowsmith.read_json, JSON, ALL | {"schema", "rejects", "progress"}),
         (arrowsmith.open_json, JSON, ALL | {"schema", "rejects"}),
-        (arrowsmith.read_parquet, PARQUET, ALL | {"progress"}),
-        (arrowsmith.open_parquet, PARQUET, ALL),
+        (arrowsmith.read_parquet, PARQUET, ALL | {"progress", "table"}),
+        (arrowsmith.open_parquet, PARQUET, ALL | {"table"}),
     ],
 )
 def test_every_option_is_an_argument(

@@ -10,7 +10,7 @@ use arrow_schema::Schema;
 use arrowsmith::{ParquetReadOptions, json, parquet};
 
 use crate::args::InferArgs;
-use crate::convert::table_format::Table;
+use crate::convert::table_format;
 use crate::convert::tables::Tables;
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Kind};
@@ -22,7 +22,7 @@ pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
         Kind::Json => {}
         Kind::Parquet | Kind::Delta | Kind::Iceberg => {
             let mut options = ParquetReadOptions { limit: Some(0), ..args.read.parquet()? };
-            let table = Table::open(args.read.format, &args.input, &mut options)?;
+            let table = table_format::open(args.read.format, &args.input, &mut options)?;
             let builder = parquet::ReaderBuilder::new().options(options);
             let reader = match table {
                 Some(table) => table.reader(builder)?,

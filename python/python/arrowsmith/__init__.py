@@ -22,7 +22,7 @@ from arrowsmith._options import InferOptions, JsonReadOptions, ParquetReadOption
 from arrowsmith._progress import watching
 from arrowsmith._scan import Scan, check_parents, translated
 from arrowsmith._signature import with_options
-from arrowsmith._sources import opened, stored, writable
+from arrowsmith._sources import opened, stored, table_of, writable
 from arrowsmith._types import (
     Appendable,
     ArrowArray,
@@ -33,6 +33,7 @@ from arrowsmith._types import (
     SchemaLike,
     Source,
     StorageOptions,
+    TableFormat,
     Target,
     UnopenedFile,
     WritableFile,
@@ -220,6 +221,7 @@ def read_parquet(
     source: Source,
     *,
     on_device: bool = False,
+    table: TableFormat | None = None,
     storage_options: StorageOptions | None = None,
     progress: Progress = False,
     **options: "Unpack[ParquetReadOptions]",
@@ -239,6 +241,8 @@ def read_parquet(
         on_device: leave the batches, one per row group, in GPU memory, for
             ``Batch.__arrow_c_device_array__``; requires ``engine="gpu"``, or ``"auto"`` on a
             machine with a GPU.
+        table: ``"delta"`` or ``"iceberg"``: the source is the folder of such a table, a path or
+            URL, or a file ``….metadata.json`` of an Iceberg table. Read is its current version.
         storage_options: settings of the store that the source is in, see ``read_json``.
         progress: see ``read_json``.
         **options: what is read and how; ``None`` is the default of each:
@@ -249,6 +253,7 @@ def read_parquet(
         TypeError: there is no such option, or its value has another type.
         OSError: reading failed; ``FileNotFoundError`` and so on.
     """
+    source = table_of(source, table)
     given = translated("parquet", source, None, options, storage_options)
     source = opened(source, storage_options)
     with watching(progress) as watch:
@@ -260,6 +265,7 @@ async def read_parquet_async(
     source: Source,
     *,
     on_device: bool = False,
+    table: TableFormat | None = None,
     storage_options: StorageOptions | None = None,
     progress: Progress = False,
     **options: "Unpack[ParquetReadOptions]",
@@ -270,6 +276,7 @@ async def read_parquet_async(
     """
     from arrowsmith._async import reading
 
+    source = table_of(source, table)
     with watching(progress) as watch:
         return await reading(
             source,
@@ -289,6 +296,7 @@ def open_parquet(
     source: Source,
     *,
     on_device: bool = False,
+    table: TableFormat | None = None,
     storage_options: StorageOptions | None = None,
     **options: "Unpack[ParquetReadOptions]",
 ) -> Reader:
@@ -298,6 +306,7 @@ def open_parquet(
     and ``async with``), or, once, an Arrow stream. The arguments and exceptions are those of
     ``read_parquet``; an error in the data is raised by the iteration, after the rows before it.
     """
+    source = table_of(source, table)
     given = translated("parquet", source, None, options, storage_options)
     return _lib.open_parquet(opened(source, storage_options), on_device, given)
 
@@ -306,6 +315,7 @@ def open_parquet(
 def scan_parquet(
     source: Source,
     *,
+    table: TableFormat | None = None,
     storage_options: StorageOptions | None = None,
     **options: "Unpack[ParquetReadOptions]",
 ) -> Scan:
@@ -314,7 +324,7 @@ def scan_parquet(
     The arguments and exceptions are those of ``open_parquet``; file objects are not accepted,
     because a scan may be read several times.
     """
-    return Scan("parquet", source, None, options, storage_options)
+    return Scan("parquet", table_of(source, table), None, options, storage_options)
 
 
 def write_parquet(

@@ -24,6 +24,8 @@ __all__ = [
     "Schema",
     "Stored",
     "Table",
+    "TableFiles",
+    "TableSource",
     "__version__",
     "batch_from_ipc",
     "condition",
@@ -87,7 +89,7 @@ def split_json(
 ) -> list[tuple[list[File], dict[str, Any]]]: ...
 def split_parquet(
     source: Source, options: Mapping[str, object], size: int | str
-) -> list[tuple[list[File], dict[str, Any]]]: ...
+) -> list[tuple[list[File] | TableFiles, dict[str, Any]]]: ...
 def table_from_ipc(
     stream: bytes, rejects: int, left_out: int, rejected: bytes | None = None
 ) -> Table: ...
@@ -117,12 +119,29 @@ class Cancel:
 
 @final
 class File:
-    def __new__(cls, name: str, partitions: list[tuple[str, str | None]]) -> Self: ...
+    def __new__(
+        cls,
+        name: str,
+        partitions: list[tuple[str, str | None]],
+        deleted: list[tuple[int, int]] | None = None,
+    ) -> Self: ...
     @property
     def name(self) -> str: ...
     @property
     def partitions(self) -> list[tuple[str, str | None]]: ...
     def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class TableSource:
+    def __new__(cls, name: str, table: str) -> Self: ...
+    @property
+    def name(self) -> str: ...
+
+@final
+class TableFiles:
+    def __new__(cls, files: list[File], schema: Schema, columns_by_id: bool) -> Self: ...
+    @property
+    def name(self) -> str: ...
 
 @final
 class Stored:

@@ -8,7 +8,7 @@ from arrowsmith import scan_json, scan_parquet
 from arrowsmith._options import JsonReadOptions, ParquetReadOptions
 from arrowsmith._scan import SPLIT_BYTES, Scan
 from arrowsmith._signature import with_options
-from arrowsmith._types import SchemaLike, Source, StorageOptions
+from arrowsmith._types import SchemaLike, Source, StorageOptions, TableFormat
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +37,7 @@ class ReadParquet(Protocol):
         source: Source,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        table: TableFormat | None = None,
         storage_options: StorageOptions | None = None,
         **options: "Unpack[ParquetReadOptions]",
     ) -> Any:
@@ -75,6 +76,7 @@ def readers(frame: Callable[[Scan, int | str], Any]) -> tuple[ReadJson, ReadParq
         source: Source,
         *,
         split_bytes: int | str = SPLIT_BYTES,
+        table: TableFormat | None = None,
         storage_options: StorageOptions | None = None,
         **options: "Unpack[ParquetReadOptions]",
     ) -> Any:
@@ -85,9 +87,11 @@ def readers(frame: Callable[[Scan, int | str], Any]) -> tuple[ReadJson, ReadParq
         Args:
             source: paths, patterns, folders or URLs; see ``read_parquet``.
             split_bytes: the approximate size of a part.
+            table: ``"delta"`` or ``"iceberg"``, see ``read_parquet``.
             storage_options: settings of the store; each part has them.
             **options: what is read and how; ``None`` is the default of each:
         """
-        return frame(scan_parquet(source, storage_options=storage_options, **options), split_bytes)
+        scan = scan_parquet(source, table=table, storage_options=storage_options, **options)
+        return frame(scan, split_bytes)
 
     return read_json, read_parquet

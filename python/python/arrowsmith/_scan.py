@@ -145,7 +145,9 @@ class Scan:
         split = _lib.split_json if self._format == "json" else _lib.split_parquet
         parts = split(located(self._source, self._storage), self._options, size)
         options, given = {"threads": 1, **self._options}, self._given
-        names = [name for name, _ in parts[0][0][0].partitions] if parts else []
+        # The columns of a table have types.
+        first = parts[0][0] if parts and isinstance(parts[0][0], list) else []
+        names = [name for name, _ in first[0].partitions] if first else []
         if names or self._format == "json":
             # Columns that only the condition needs have a type as well.
             whole = self._with(columns=None, filter=None).schema

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from arrowsmith import _lib
-from arrowsmith._types import Source, StorageOptions, Target, UnopenedFile, WritableFile
+from arrowsmith._types import (
+    Source,
+    StorageOptions,
+    TableFormat,
+    Target,
+    UnopenedFile,
+    WritableFile,
+)
 from arrowsmith.errors import ArrowsmithError, ConfigError
 
 if TYPE_CHECKING:
@@ -63,6 +70,16 @@ def located(source: Any, storage: StorageOptions | None) -> Source:
     if is_list:
         return [_with_settings(part, storage) for part in source]
     return cast(Source, _with_settings(source, storage))
+
+
+def table_of(source: Any, table: TableFormat | None) -> Any:
+    """Return the source as a table of this format, if it is one."""
+    if table is None:
+        return source
+    if not isinstance(source, (str, os.PathLike)) or _is_unopened(source):
+        found = type(source).__name__
+        raise TypeError(f"source: expected the path or URL of a {table} table, found {found}")
+    return _lib.TableSource(_with_settings(os.fspath(source), None), table)
 
 
 def stored(target: Target, storage: StorageOptions | None) -> Target:
@@ -135,8 +152,12 @@ def _one(source: Any, storage: StorageOptions | None, files: "Files | None") -> 
 
 
 def _with_settings(place: Any, storage: StorageOptions | None, argument: str = "source") -> Any:
-    """Return text or a part of a split scan with settings; files of this machine have none."""
-    name = place.name if isinstance(place, _lib.File) else place
+    """Return text, a table or a part of a split scan with settings.
+
+    Files of this machine have none.
+    """
+    is_part = isinstance(place, (_lib.File, _lib.TableFiles, _lib.TableSource))
+    name = place.name if is_part else place
     if not isinstance(name, str) or "://" not in name:
         return place
     scheme, _, rest = name.partition("://")

@@ -234,6 +234,8 @@ Source: TypeAlias = OneSource | Sequence[OneSource]
 Target: TypeAlias = str | os.PathLike[str]
 StorageOptions: TypeAlias = Mapping[str, str | float | Mapping[str, str] | None]
 """Settings of a store: ``{"aws_region": "eu-central-1"}``; of HTTP also ``headers``."""
+TableFormat: TypeAlias = Literal["delta", "iceberg"]
+"""Tables whose files are Parquet."""
 SchemaLike: TypeAlias = str | os.PathLike[str] | ArrowSchema
 TypesLike: TypeAlias = SchemaLike | Mapping[str, str | ArrowSchema]
 """Types by path, as text or Arrow types: ``{"id": "utf8", "user.born": pa.date32()}``."""

@@ -9,9 +9,8 @@ use arrowsmith::Engine;
 use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder};
 use arrowsmith_core::sink::SinkSummary;
 
-use super::table_format::Table;
 use super::target::Target;
-use super::{print, summary_text};
+use super::{print, summary_text, table_format};
 use crate::args::{ConvertArgs, open_engine};
 use crate::failure::{Failure, Outcome};
 use crate::input;
@@ -30,7 +29,7 @@ pub fn run(
     }
     let only_explain = args.explain || target.is_none();
     let mut options = args.read.parquet()?;
-    let table = Table::open(args.read.format, &args.input, &mut options)?;
+    let table = table_format::open(args.read.format, &args.input, &mut options)?;
     let target = target.map(|target| target.with_threads(options.threads));
     let engine = open_engine(&options.engine, options.gpu_memory_bytes_max, only_explain)?;
     let builder = ReaderBuilder::new()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parquet to record batches: a reader, an async stream, conditions, metadata.
+//! Parquet to record batches: a reader, an async stream, conditions, metadata, and tables
+//! of such files.
 //!
 //! ```no_run
 //! use arrowsmith::parquet::{EXTENSIONS, Predicate, ReaderBuilder};
@@ -22,6 +23,8 @@
 
 mod reader;
 mod report;
+#[cfg(feature = "tables")]
+mod tables;
 
 pub use arrowsmith_pipeline::parquet::format::{
     Column, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate, ReadOptions,
@@ -30,6 +33,8 @@ pub use arrowsmith_pipeline::parquet::format::{
 pub use arrowsmith_pipeline::parquet::{ColumnNote, ColumnSource, Explanation, open_file};
 pub use reader::{ParquetReader, ReaderBuilder};
 pub use report::{ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe};
+#[cfg(feature = "tables")]
+pub use tables::{Table, TableFormat};
 
 pub use crate::stream::BatchStream;
 

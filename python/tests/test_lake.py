@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delta and Iceberg tables as sources, whole, lazy, and in parts for other processes."""
+
+import asyncio
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arrowsmith
+from arrowsmith import ConfigError
+
+DELTA = Path(__file__).parents[2] / "testdata/delta"
+ICEBERG = Path(__file__).parents[2] / "testdata/iceberg"
+
+
+def rows(start: int, count: int) -> pa.Table:
+    numbers = range(start, start + count)
+    keys = [None if n % 7 == 0 else f"k/{n % 3} ä%" for n in numbers]
+    ids = pa.array(numbers, pa.int64())
+    return pa.table({"n": ids, "key": keys, "x": [n / 4 for n in numbers]})
+
+
+@pytest.fixture
+def delta(tmp_path: Path) -> Path:
+    """Two commits; the second has a column more, and one less."""
+    root = tmp_path / "a table"
+    options: Any = {"table": "delta", "partition_by": ["key"]}
+    arrowsmith.write_parquet(rows(0, 100), root, **options)
+    arrowsmith.write_parquet(rows(100, 50).select(["n", "key"]), root, append=True, **options)
+    return root
+
+
+def sorted_rows(stream: Any) -> list[dict[str, Any]]:
+    return sorted(pa.table(stream).to_pylist(), key=lambda row: row["n"])
+
+
+EXPECTED = [*rows(0, 100).to_pylist(), *({**row, "x": None} for row in rows(100, 50).to_pylist())]
+
+
+def test_a_delta_table_is_its_current_version(delta: Path) -> None:
+    found = arrowsmith.read_parquet(delta, table="delta")
+    assert found.schema.names == ["n", "key", "x"]
+    assert sorted_rows(found) == EXPECTED
+    with arrowsmith.open_parquet(str(delta), table="delta", columns=["key", "n"]) as reader:
+        assert sorted_rows(reader) == [{"n": row["n"], "key": row["key"]} for row in EXPECTED]
+    awaited = arrowsmith.read_parquet_async(f"file://{delta}", table="delta")
+    assert sorted_rows(asyncio.run(awaited)) == EXPECTED
+
+
+def test_scans_of_tables(delta: Path) -> None:
+    scan = arrowsmith.scan_parquet(delta, table="delta").filter("n >= 95 and key = 'k/1 ä%'")
+    expected = [row for row in EXPECTED if row["n"] >= 95 and row["key"] == "k/1 ä%"]
+    assert sorted_rows(scan) == expected
+    frame = scan.to_polars().collect().to_arrow()
+    assert sorted_rows(frame.cast(pa.table(scan).schema)) == expected
+    copy = pickle.loads(pickle.dumps(scan))
+    assert sorted_rows(copy) == expected
+    assert "delta" in repr(copy).lower()
+    parts = arrowsmith.scan_parquet(delta, table="delta").split(1)
+    assert len(parts) > 2
+    parts = pickle.loads(pickle.dumps(parts))
+    assert all(part.schema.names == ["n", "key", "x"] for part in parts)
+    tables = [pa.table(part) for part in parts]
+    assert sorted_rows(pa.concat_tables(tables)) == EXPECTED
+    # What the condition needs is read, also of columns that are not.
+    parts = scan.select("x").split(1)
+    found = [row["x"] for part in parts for row in pa.table(part).to_pylist()]
+    assert sorted(found, key=str) == sorted((row["x"] for row in expected), key=str)
+
+
+def test_rows_that_vectors_have_deleted() -> None:
+    ranges = json.loads((DELTA / "rows.json").read_text())
+    expected = [n for start, end in ranges for n in range(start, end)]
+    scan = arrowsmith.scan_parquet(DELTA / "deleted", table="delta")
+    assert pa.table(scan)["n"].to_pylist() == expected
+    some = scan.filter("n >= 60000 and n < 80000").collect()
+    assert some.to_pyarrow()["n"].to_pylist() == [n for n in expected if 60000 <= n < 80000]
+    parts = pickle.loads(pickle.dumps(scan.split(1)))
+    assert len(parts) > 5
+    assert pa.concat_tables(map(pa.table, parts))["n"].to_pylist() == expected
+
+
+def values(table: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = json.loads(json.dumps(pa.table(table).to_pydict(), default=str))
+    return found
+
+
+@pytest.mark.parametrize("name", ["evolved", "partitioned", "imported"])
+def test_iceberg_tables_are_as_pyiceberg_reads_them(name: str) -> None:
+    expected = json.loads((ICEBERG / "rows.json").read_text())[name]
+    table = ICEBERG / name
+    assert values(arrowsmith.read_parquet(table, table="iceberg")) == expected
+    (metadata,) = (table / "metadata").glob("*.metadata.json")
+    assert values(arrowsmith.read_parquet(metadata, table="iceberg")) == expected
+    scan = arrowsmith.scan_parquet(table, table="iceberg")
+    assert values(scan.collect()) == expected
+    parts = pickle.loads(pickle.dumps(scan.split(1)))
+    assert len(parts) > 1
+    assert values(pa.concat_tables(map(pa.table, parts))) == expected
+
+
+def test_a_table_without_rows(delta: Path) -> None:
+    log = sorted((delta / "_delta_log").glob("*.json"))[-1]
+    removed = [
+        {"remove": {"path": json.loads(line)["add"]["path"], "dataChange": True}}
+        for commit in sorted((delta / "_delta_log").glob("*.json"))
+        for line in commit.read_text().splitlines()
+        if "add" in json.loads(line)
+    ]
+    next_one = log.with_name(f"{int(log.stem) + 1:020}.json")
+    next_one.write_text("".join(json.dumps(line) + "\n" for line in removed))
+    found = arrowsmith.read_parquet(delta, table="delta")
+    assert (len(found), found.schema.names) == (0, ["n", "key", "x"])
+    scan = arrowsmith.scan_parquet(delta, table="delta").filter("key = 'a' and n > 1").select("x")
+    assert (len(scan.collect()), scan.schema.names) == (0, ["x"])
+    assert arrowsmith.scan_parquet(delta, table="delta").split(1) == []
+
+
+def test_errors(delta: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no Delta table"):
+        arrowsmith.read_parquet(tmp_path, table="delta")
+    with pytest.raises(ConfigError, match="there is no Iceberg table"):
+        arrowsmith.read_parquet(delta, table="iceberg")
+    with pytest.raises(ConfigError, match="there are delta, iceberg"):
+        arrowsmith.read_parquet(delta, table="hudi")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the path or URL of a delta table, found list"):
+        arrowsmith.read_parquet([delta], table="delta")
+    with pytest.raises(TypeError, match="found bytes"):
+        arrowsmith.scan_parquet(b"", table="delta")
+    log = next((delta / "_delta_log").glob("*0.json"))
+    log.write_text(log.read_text().replace('"minReaderVersion":1', '"minReaderVersion":99'))
+    with pytest.raises(arrowsmith.FileError, match="version 99 of the protocol to read it"):
+        arrowsmith.read_parquet(delta, table="delta")
