@@ -120,6 +120,15 @@ def test_a_table_without_rows(delta: Path) -> None:
     assert arrowsmith.scan_parquet(delta, table="delta").split(1) == []
 
 
+def test_rows_that_iceberg_tables_have_deleted() -> None:
+    ranges = json.loads((ICEBERG / "deleted.json").read_text())
+    expected = [n for start, end in ranges for n in range(start, end)]
+    scan = arrowsmith.scan_parquet(ICEBERG / "deleted", table="iceberg")
+    assert sorted(pa.table(scan)["n"].to_pylist()) == expected
+    parts = pickle.loads(pickle.dumps(scan.split(1)))
+    assert sorted(n for part in parts for n in pa.table(part)["n"].to_pylist()) == expected
+
+
 def test_errors(delta: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no Delta table"):
         arrowsmith.read_parquet(tmp_path, table="delta")

@@ -57,15 +57,18 @@ pub fn parse(bytes: &[u8]) -> Result<Rows, String> {
     }
 }
 
-/// [`parse`], of bytes with this CRC-32.
+/// The rows of a vector in a file, and its size: there it is between its size and its CRC-32.
 ///
 /// # Errors
 /// As [`parse`], and another checksum.
-pub fn parse_checked(bytes: &[u8], checksum: u32) -> Result<Rows, String> {
+pub fn parse_stored(bytes: &[u8]) -> Result<(usize, Rows), String> {
+    let mut input = Input { rest: bytes };
+    let size = u32::from_be_bytes(input.array()?) as usize;
+    let vector = input.take(size)?;
     let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    match crc.sum() == checksum {
-        true => parse(bytes),
+    crc.update(vector);
+    match crc.sum() == u32::from_be_bytes(input.array()?) {
+        true => Ok((size, parse(vector)?)),
         false => Err("a deletion vector with another checksum than is stored".to_owned()),
     }
 }
@@ -251,7 +254,14 @@ mod tests {
             }
             let more = [&sound[..], b"x"].concat();
             assert_eq!(parse(&more).unwrap_err(), "1 bytes after the bitmaps");
-            assert!(parse_checked(&sound, 1).unwrap_err().contains("checksum"));
+            let size = u32::try_from(sound.len()).unwrap().to_be_bytes();
+            let mut crc = flate2::Crc::new();
+            crc.update(&sound);
+            let mut stored = [&size[..], &sound, &crc.sum().to_be_bytes(), b"the next"].concat();
+            assert_eq!(parse_stored(&stored).unwrap().0, sound.len());
+            stored[size.len() + sound.len()] ^= 1;
+            assert!(parse_stored(&stored).unwrap_err().contains("checksum"));
+            parse_stored(&stored[..sound.len()]).unwrap_err();
         }
     }
 

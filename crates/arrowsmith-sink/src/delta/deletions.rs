@@ -2,7 +2,7 @@
 //! Deletion vectors of a table's files: where they are, by the
 //! [protocol](https://github.com/delta-io/delta/blob/master/PROTOCOL.md#deletion-vectors).
 
-use arrowsmith_source::deletion_vector::{Rows, count, parse, parse_checked};
+use arrowsmith_source::deletion_vector::{Rows, count, parse, parse_stored};
 
 use super::actions::DeletionVector;
 
@@ -66,20 +66,14 @@ impl DeletionVector {
         self.counted(parse(bytes)?)
     }
 
-    /// The deleted rows, by the bytes of a file: there the vector is between its size and its
-    /// checksum.
+    /// The deleted rows, by the bytes of a file.
     pub(super) fn rows_of_file(&self, bytes: &[u8], offset: usize) -> Result<Rows, String> {
-        let early = || "a deletion vector beyond its file".to_owned();
-        let word = |at: &[u8]| at.first_chunk().map(|word| u32::from_be_bytes(*word));
-        let (size, rest) =
-            bytes.get(offset..).and_then(<[u8]>::split_first_chunk).ok_or_else(early)?;
-        let size = u32::from_be_bytes(*size);
-        if i64::from(size) != self.size_in_bytes {
-            return Err("a deletion vector of another size than the log says".to_owned());
+        let bytes = bytes.get(offset..).ok_or("a deletion vector beyond its file")?;
+        let (size, rows) = parse_stored(bytes)?;
+        match i64::try_from(size) == Ok(self.size_in_bytes) {
+            true => self.counted(rows),
+            false => Err("a deletion vector of another size than the log says".to_owned()),
         }
-        let split = rest.split_at_checked(size as usize);
-        let (vector, rest) = split.ok_or_else(early)?;
-        self.counted(parse_checked(vector, word(rest).ok_or_else(early)?)?)
     }
 
     fn counted(&self, rows: Rows) -> Result<Rows, String> {

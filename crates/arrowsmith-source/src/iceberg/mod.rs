@@ -4,10 +4,11 @@
 //!
 //! By the [specification](https://iceberg.apache.org/spec/), versions 1 to 3, from the files of a
 //! table alone, without a catalog, and not by the crate `iceberg`, which is on another version of
-//! Arrow. Tables are not written. What cannot be read exactly is refused: deleted rows, defaults of
-//! columns, encryption, files of other formats. No file of rows is opened here.
+//! Arrow. Tables are not written. What cannot be read exactly is refused: rows deleted by equality,
+//! defaults of columns, encryption, files of other formats. No Parquet file is opened here.
 
 mod avro;
+mod deletes;
 mod partition;
 mod place;
 mod schema;
@@ -21,6 +22,7 @@ use arrow_schema::SchemaRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use serde::Deserialize;
 
+pub use self::deletes::{PositionFile, Positions};
 use self::partition::has_text;
 pub use self::place::LocalPlace;
 pub use self::place::Place;
@@ -41,8 +43,13 @@ const METADATA_BYTES_MAX: u64 = 64 << 20;
 pub struct Table {
     /// Its columns; the metadata `PARQUET:field_id` of each is its id, by which files have them.
     pub schema: SchemaRef,
-    /// The files of its current snapshot, those that were added last first.
+    /// The files of its current snapshot, those that were added last first. Rows that deletion
+    /// vectors have deleted are noted.
     pub files: Vec<DataFile>,
+    /// Files of rows that were deleted from others, for [`Positions`].
+    pub position_files: Vec<PositionFile>,
+    /// Of each file, what it is called, and the number of the commit that added it.
+    origins: Vec<(String, i64)>,
 }
 
 /// What the metadata of a table says.
@@ -172,23 +179,29 @@ impl Reading<'_> {
         for earlier in &self.metadata.schemas {
             schema.check_earlier(earlier).map_err(|what| self.refuse(&what))?;
         }
-        let mut found = match self.snapshot()? {
+        let (mut found, deletes) = match self.snapshot()? {
             Some(snapshot) => self.snapshot_files(snapshot)?,
-            None => Vec::new(),
+            None => (Vec::new(), Vec::new()),
         };
         // Stable, so that files of one commit are in the order of its manifests.
         found.sort_by_key(|file| std::cmp::Reverse(file.sequence));
         let constants = self.constants(schema, &found)?;
-        let files = found.iter().map(|file| {
+        let (mut deleted, position_files) = self.deleted(&found, deletes)?;
+        let files = found.iter().enumerate().map(|(place, file)| {
             let input = self.place.input(&self.located(&file.path))?;
             let partitions = constants.iter().map(|column| {
                 let value = file.values.iter().find(|(id, _)| *id == column.id);
                 (column.name.clone(), value.and_then(|(_, value)| value.clone()))
             });
-            Ok(DataFile { input, partitions: partitions.collect(), deleted: None })
+            Ok(DataFile {
+                input,
+                partitions: partitions.collect(),
+                deleted: deleted.remove(&place),
+            })
         });
         let files = files.collect::<Result<_>>()?;
-        Ok(Table { schema: arrow.into(), files })
+        let origins = found.into_iter().map(|file| (file.path, file.sequence)).collect();
+        Ok(Table { schema: arrow.into(), files, position_files, origins })
     }
 
     fn schema(&self) -> Result<&TableSchema> {

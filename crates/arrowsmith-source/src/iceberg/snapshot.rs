@@ -5,6 +5,7 @@ use arrowsmith_core::Result;
 use serde::Deserialize;
 
 use super::avro::{self, Record, Value};
+use super::deletes::{Deletes, deletes};
 use super::partition::{has_text, text};
 use super::schema::Column;
 use super::{Reading, Snapshot, malformed};
@@ -55,8 +56,8 @@ struct Manifest {
 }
 
 impl Reading<'_> {
-    /// The files of a snapshot, in the order of its manifests.
-    pub(super) fn snapshot_files(&self, snapshot: &Snapshot) -> Result<Vec<Found>> {
+    /// The files of a snapshot, in the order of its manifests, and those of deleted rows.
+    pub(super) fn snapshot_files(&self, snapshot: &Snapshot) -> Result<(Vec<Found>, Vec<Deletes>)> {
         let mut manifests = Vec::new();
         if let Some(list) = &snapshot.manifest_list {
             self.each(list, |_, record| {
@@ -74,25 +75,27 @@ impl Reading<'_> {
             has_deletes: false,
         }));
         let columns = &self.schema()?.fields;
-        let (mut found, mut kept) = (Vec::new(), 0_u64);
+        let (mut found, mut deleted, mut kept) = (Vec::new(), Vec::new(), 0_u64);
         for manifest in &manifests {
             self.each(&manifest.path, |file, record| {
                 // 2: it was deleted by this snapshot.
                 if record.get("status").long() == Some(2) {
                     return Ok(());
                 }
-                if manifest.has_deletes {
-                    return Err(Wrong::Unsupported(
-                        "deleted rows (delete files or deletion vectors)".to_owned(),
-                    ));
-                }
                 let Value::Record(data) = record.get("data_file") else {
                     return Err("an entry without a file".to_owned().into());
                 };
+                let sequence = record.get("sequence_number").long().unwrap_or(manifest.sequence);
+                if manifest.has_deletes {
+                    let one = deletes(data, sequence)?;
+                    kept += one.held() as u64;
+                    deleted.push(one);
+                    return within(found.len() + deleted.len(), kept);
+                }
                 let spec = manifest.spec.or(file.entry("partition-spec-id").and_then(parsed));
                 let one = Found {
                     path: self.data_path(data)?,
-                    sequence: record.get("sequence_number").long().unwrap_or(manifest.sequence),
+                    sequence,
                     values: self.values(data, spec.unwrap_or(0), columns)?,
                 };
                 let texts = one.values.iter().filter_map(|(_, value)| value.as_ref());
@@ -100,13 +103,10 @@ impl Reading<'_> {
                 let held = one.path.len() + texts + size_of::<Found>() + 48 * one.values.len();
                 kept += held as u64;
                 found.push(one);
-                if found.len() > FILES_MAX || kept > KEPT_BYTES_MAX {
-                    return Err(format!("a table of {} files and more", found.len()).into());
-                }
-                Ok(())
+                within(found.len() + deleted.len(), kept)
             })?;
         }
-        Ok(found)
+        Ok((found, deleted))
     }
 
     /// Calls `each` for every record of an Avro file of the table.
@@ -178,8 +178,16 @@ impl Reading<'_> {
     }
 }
 
+/// Refuses more files, or more memory of them, than the limits allow.
+fn within(files: usize, kept: u64) -> Result<(), Wrong> {
+    match files > FILES_MAX || kept > KEPT_BYTES_MAX {
+        true => Err(format!("a table of {files} files and more").into()),
+        false => Ok(()),
+    }
+}
+
 /// What is wrong with a record.
-enum Wrong {
+pub(super) enum Wrong {
     Malformed(String),
     /// The table has something that is not read.
     Unsupported(String),

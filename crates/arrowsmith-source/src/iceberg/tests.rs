@@ -109,3 +109,29 @@ fn moved_files_are_those_in_the_folder_of_the_table() {
         assert_eq!(located(file, location, of), expected);
     }
 }
+
+/// A file of positions deletes from files that were there before it, unless these have a vector.
+#[test]
+fn positions_count_for_earlier_files() {
+    let one = |row: u64| std::iter::once(row..row + 1).collect::<crate::deletion_vector::Rows>();
+    let file = |deleted| DataFile { deleted, ..crate::Input::Path("x".into()).into() };
+    let table = Table {
+        schema: std::sync::Arc::new(arrow_schema::Schema::empty()),
+        files: vec![file(None), file(Some(one(1))), file(None), file(None)],
+        position_files: Vec::new(),
+        origins: [("a", 3), ("b", 1), ("c", 4), ("d", 1)]
+            .map(|(name, at)| (name.into(), at))
+            .into(),
+    };
+    let positions = |sequence| PositionFile { input: crate::Input::Path("p".into()), sequence };
+    let mut deleted = Positions::new(&table);
+    let rows = [("a", 7), ("b", 7), ("c", 7), ("other", 7), ("a", 5), ("a", 6), ("a", 6), ("a", 9)];
+    deleted.add(&positions(3), rows.into_iter()).unwrap();
+    deleted.add(&positions(9), [("a", 0), ("d", i64::MAX)].into_iter()).unwrap();
+    let error = deleted.add(&positions(3), [("a", -1)].into_iter()).unwrap_err().to_string();
+    assert!(error.contains("negative"), "{error}");
+    let mut found = deleted.finish();
+    found.sort_by_key(|(place, _)| *place);
+    let expected = [(0, [0..1, 5..8, 9..10].into()), (3, one(i64::MAX.cast_unsigned()))];
+    assert_eq!(found, expected);
+}

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_schema::{Schema, SchemaRef};
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_sink::delta;
 #[cfg(feature = "store")]
 use arrowsmith_source::store::{self, StoreOptions};
@@ -15,6 +17,7 @@ use arrowsmith_source::{DataFile, Input, iceberg};
 use parquet::arrow::ArrowWriter;
 
 use super::{ParquetReader, ReaderBuilder};
+use crate::options::ParquetReadOptions;
 
 /// The formats of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +66,16 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Config`] for a folder without a table; [`Error::File`] for a table with something
-    /// that is not supported: deleted rows of Iceberg, renamed columns of Delta; [`Error::Io`] for
-    /// files that are missing or malformed.
+    /// that is not supported: rows of Iceberg deleted by equality, renamed columns of Delta;
+    /// [`Error::Io`] for files that are missing or malformed.
     pub fn open(format: TableFormat, name: &str) -> Result<Self> {
         match format {
             #[cfg(feature = "store")]
             _ if is_url(name) => Self::open_with(format, name, &StoreOptions::default()),
             TableFormat::Delta => delta_table(name),
-            TableFormat::Iceberg => Ok(iceberg::Table::load(&iceberg::LocalPlace, name)?.into()),
+            TableFormat::Iceberg => {
+                iceberg_table(iceberg::Table::load(&iceberg::LocalPlace, name)?)
+            }
         }
     }
 
@@ -85,7 +90,7 @@ impl Table {
             TableFormat::Delta => delta_table_of_store(name, options),
             TableFormat::Iceberg => {
                 let place = iceberg::StorePlace::new(options.clone());
-                Ok(iceberg::Table::load(&place, &iceberg::StorePlace::location(name))?.into())
+                iceberg_table(iceberg::Table::load(&place, &iceberg::StorePlace::location(name))?)
             }
         }
     }
@@ -116,10 +121,43 @@ impl Table {
     }
 }
 
-impl From<iceberg::Table> for Table {
-    fn from(table: iceberg::Table) -> Self {
-        Self { schema: table.schema, files: table.files, columns_by_id: true }
+/// An Iceberg table, without the rows that files of positions delete.
+fn iceberg_table(mut table: iceberg::Table) -> Result<Table> {
+    let mut deleted = iceberg::Positions::new(&table);
+    for file in &table.position_files {
+        let (path, row) = ("file_path".to_owned(), "pos".to_owned());
+        let columns = Some(vec![path, row]);
+        // The types of the file, whatever Arrow's its writer had.
+        let options =
+            ParquetReadOptions { columns, arrow_schema: false, ..ParquetReadOptions::default() };
+        let input = file.input.again().ok_or_else(|| Error::Config("a file is gone".to_owned()))?;
+        let source = file.input.name();
+        let wrong = |message: &str| {
+            let wrong = Error::file(FileErrorKind::Corrupt, message);
+            wrong.at(|place| place.source.clone_from(&source))
+        };
+        let opened = ReaderBuilder::new().options(options).open([input]);
+        let mut reader = opened.map_err(|error| match error {
+            Error::Config(message) => wrong(&message),
+            other => other,
+        })?;
+        while let Some(batch) = reader.next_batch()? {
+            let column = |name: &str| batch.column_by_name(name);
+            let paths = column("file_path").and_then(|paths| paths.as_string_opt::<i32>());
+            let rows = column("pos").and_then(|rows| rows.as_primitive_opt::<Int64Type>());
+            let (Some(paths), Some(rows)) = (paths, rows) else {
+                return Err(wrong("no file of deleted rows: expected file_path: utf8, pos: int64"));
+            };
+            let pairs = paths.iter().zip(rows).filter_map(|(path, row)| path.zip(row));
+            deleted.add(file, pairs)?;
+        }
     }
+    for (place, rows) in deleted.finish() {
+        if let Some(file) = table.files.get_mut(place) {
+            file.deleted = Some(rows);
+        }
+    }
+    Ok(Table { schema: table.schema, files: table.files, columns_by_id: true })
 }
 
 /// A file with these columns and no rows.

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 use serde_json::Value;
@@ -142,6 +144,67 @@ fn changed(folder: &Folder, from: &str, change: impl Fn(&mut Value)) -> String {
     change(&mut metadata);
     fs::write(file, metadata.to_string()).unwrap();
     to.display().to_string()
+}
+
+/// By files of positions, several of one file, and by deletion vectors, which take their place; the
+/// rows are those that pyiceberg reads.
+#[test]
+fn deleted_rows_are_not_read() {
+    let folder = Folder::new();
+    let ranges: Vec<(i64, i64)> =
+        serde_json::from_slice(&fs::read(tables().join("deleted.json")).unwrap()).unwrap();
+    let expected: Vec<i64> = ranges.into_iter().flat_map(|(start, end)| start..end).collect();
+    for engine in ["cpu", "reference"] {
+        for (condition, from) in [("n >= 0", 0), ("n >= 82000", 82_000)] {
+            let args = ["--engine", engine, "--where", condition];
+            let found = read(&folder, &table("deleted"), &args);
+            let mut found = found.column(0).as_primitive::<Int64Type>().values().to_vec();
+            found.sort_unstable();
+            let wanted = &expected[expected.partition_point(|n| *n < from)..];
+            assert!(found == wanted, "{engine} {condition}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_deleted_rows_that_is_none_is_an_error() {
+    let folder = Folder::new();
+    let table = changed(&folder, "deleted", |_| {});
+    let data = folder.path("changed/data");
+    let convert = |status: i32, expected: &str| {
+        let ran = folder.run(&["convert", &table, "--format", "iceberg", "-o", "x.arrow"]);
+        assert!(ran.status == status && ran.stderr.contains(expected), "{}", ran.text());
+    };
+    let manifest = folder.path("changed/metadata/deletes-m0.avro");
+    let sound = fs::read(&manifest).unwrap();
+    let mut equality = sound.clone();
+    // The content of an entry, 1, before the path of its file.
+    let is_content =
+        |bytes: &[u8]| bytes.starts_with(&[2, 2, 2]) && bytes[4..].starts_with(b"file:");
+    let at = equality.windows(9).position(is_content).unwrap();
+    equality[at + 1] = 4;
+    fs::write(&manifest, equality).unwrap();
+    convert(1, "rows deleted by equality");
+    fs::write(&manifest, sound).unwrap();
+
+    let vectors = data.join("vectors.puffin");
+    let sound = fs::read(&vectors).unwrap();
+    for (at, expected) in [(4, "ends early"), (100, "another checksum")] {
+        let mut broken = sound.clone();
+        broken[at] ^= 1;
+        fs::write(&vectors, broken).unwrap();
+        convert(1, expected);
+    }
+    fs::write(&vectors, &sound[..40]).unwrap();
+    convert(1, "ends early");
+    fs::remove_file(&vectors).unwrap();
+    convert(1, "vectors.puffin");
+    fs::write(&vectors, &sound).unwrap();
+    fs::write(data.join("positions-2.parquet"), "none").unwrap();
+    convert(1, "positions-2.parquet");
+    let rows = fs::read_dir(tables().join("types/data")).unwrap().next().unwrap().unwrap();
+    fs::copy(rows.path(), data.join("positions-2.parquet")).unwrap();
+    convert(1, "file_path");
 }
 
 #[test]
