@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use arrowsmith::parquet::{Table, TableFormat};
+use arrowsmith::parquet::{ColumnMapping, Table, TableFormat};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -45,22 +46,29 @@ impl TableSource {
 pub(crate) struct TableFiles {
     files: Vec<Py<File>>,
     schema: Py<Schema>,
-    columns_by_id: bool,
+    mapping: ColumnMapping,
 }
+
+/// Names for pickled [`TableFiles`].
+const MAPPINGS: [(&str, ColumnMapping); 3] =
+    [("none", ColumnMapping::None), ("name", ColumnMapping::Name), ("id", ColumnMapping::Id)];
 
 #[pymethods]
 impl TableFiles {
     #[new]
-    fn new(files: Vec<Py<File>>, schema: Py<Schema>, columns_by_id: bool) -> Self {
-        Self { files, schema, columns_by_id }
+    fn new(files: Vec<Py<File>>, schema: Py<Schema>, column_mapping: &str) -> PyResult<Self> {
+        let known = MAPPINGS.iter().find(|(name, _)| *name == column_mapping);
+        let (_, mapping) = known.ok_or_else(|| PyValueError::new_err("no column mapping"))?;
+        Ok(Self { files, schema, mapping: *mapping })
     }
 
     fn __getnewargs__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyList>, Py<Schema>, bool)> {
+    ) -> PyResult<(Bound<'py, PyList>, Py<Schema>, &'static str)> {
         let files = PyList::new(py, &self.files)?;
-        Ok((files, self.schema.clone_ref(py), self.columns_by_id))
+        let known = MAPPINGS.iter().find(|(_, mapping)| *mapping == self.mapping);
+        Ok((files, self.schema.clone_ref(py), known.map_or("", |(name, _)| name)))
     }
 
     /// The name of the first file, for the settings of its store.
@@ -79,10 +87,10 @@ impl TableFiles {
     pub(crate) fn of(
         py: Python<'_>,
         files: Vec<File>,
-        (schema, columns_by_id): (&SchemaRef, bool),
+        (schema, mapping): (&SchemaRef, ColumnMapping),
     ) -> PyResult<Self> {
         let files = files.into_iter().map(|file| Py::new(py, file)).collect::<PyResult<_>>()?;
-        Ok(Self { files, schema: Py::new(py, Schema::new(Arc::clone(schema)))?, columns_by_id })
+        Ok(Self { files, schema: Py::new(py, Schema::new(Arc::clone(schema)))?, mapping })
     }
 }
 
@@ -94,13 +102,13 @@ pub(crate) fn table(source: &Bound<'_, PyAny>) -> PyResult<Option<Table>> {
         let source = source.get();
         py.detach(|| Table::open_with(source.format, &source.name, &options))
     } else if let Ok(part) = place.cast::<TableFiles>() {
-        let TableFiles { files, schema, columns_by_id } = part.get();
+        let TableFiles { files, schema, mapping } = part.get();
         let schema = Arc::clone(schema.get().arrow());
         let files: Vec<&File> = files.iter().map(Py::get).collect();
         py.detach(|| {
             let files = files.into_iter().map(|file| file.open(&options));
             let files = files.collect::<arrowsmith::Result<_>>()?;
-            Ok(Table { schema, files, columns_by_id: *columns_by_id })
+            Ok(Table { schema, files, mapping: *mapping })
         })
     } else {
         return Ok(None);

@@ -110,13 +110,15 @@ pub(crate) fn split_parquet<'py>(
     let (py, options) = (source.py(), options::parquet(options)?);
     let bytes = bytes_of(size)?;
     let (files, table) = match lake::table(source)? {
-        Some(table) => (table.files, Some((table.schema, table.columns_by_id))),
+        Some(table) => (table.files, Some((table.schema, table.mapping))),
         None => (parquet::files(source)?, None),
     };
     let splits = py.detach(|| split::split_parquet(files, &options, bytes));
     parts(py, splits.map_err(|error| raised(py, error))?, |files| match &table {
         None => files.into_bound_py_any(py),
-        Some((schema, by_id)) => TableFiles::of(py, files, (schema, *by_id))?.into_bound_py_any(py),
+        Some((schema, mapping)) => {
+            TableFiles::of(py, files, (schema, *mapping))?.into_bound_py_any(py)
+        }
     })
 }
 

@@ -5,19 +5,19 @@
 //! [`ReadAt`] reads them, a few pages at a time. Without a [`ReadAt`], a missing range is an error
 //! that names it.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_schema::Fields;
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_simd::{Buf, ReadAt};
 use bytes::Bytes;
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 
-use crate::by_id;
 use crate::footer::{self, Metadata, TAIL_BYTES};
+use crate::mapping::{self, ColumnMapping};
 
 /// A Parquet file: its metadata, and those of its bytes that are in memory. Clones share both.
 #[derive(Clone)]
@@ -141,13 +141,13 @@ impl File {
         Ok(self.with_pieces(pieces))
     }
 
-    /// The same file with the names that these ids have in a table, for its top-level columns;
-    /// those of other ids have names that no table has. A file without ids stays as it is.
+    /// The same file with the names that its columns have in a table, at any depth; those that are
+    /// none of the table's have names that no table has.
     ///
     /// # Errors
     /// A schema that is invalid.
-    pub fn with_names_by_id(&self, names: &HashMap<i32, String>) -> Result<Self> {
-        match by_id::with_names(&self.inner.metadata, names)? {
+    pub fn with_names_of(&self, table: &Fields, mapping: ColumnMapping) -> Result<Self> {
+        match mapping::with_names(&self.inner.metadata, table, mapping)? {
             Some(metadata) => {
                 let (pieces, source) = (self.inner.pieces.clone(), self.inner.source.clone());
                 Ok(self.made(Arc::new(metadata), pieces, source))

@@ -9,13 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-mod by_id;
 pub mod codec;
 pub mod file;
 pub mod filter;
 pub mod footer;
 mod header;
 pub mod index;
+mod mapping;
 pub mod nest;
 pub mod options;
 pub mod pages;
@@ -33,6 +33,7 @@ pub use file::{File, Tail};
 pub use filter::{Filter, ambiguous};
 pub use header::{Encoding, LevelEncoding};
 pub use index::{PageLocation, page_locations};
+pub use mapping::{ColumnMapping, PHYSICAL_NAME_KEY};
 pub use options::{Columns, ListForm, ReadOptions, StringForm};
 pub use pages::{
     DataPage, DictionaryPage, Levels, PackedPage, Page, PageInfo, Pages, Stored, corrected_chunk,

@@ -282,20 +282,20 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn repetition(kind: &Type) -> Repetition {
+pub(crate) fn repetition(kind: &Type) -> Repetition {
     let info = kind.get_basic_info();
     if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
 }
 
 /// What a group is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(crate) enum Shape {
     List,
     Map,
     Struct,
 }
 
-fn shape(kind: &Type) -> Shape {
+pub(crate) fn shape(kind: &Type) -> Shape {
     let info = kind.get_basic_info();
     match (info.logical_type_ref(), info.converted_type()) {
         (Some(LogicalType::List), _) | (None, ConvertedType::LIST) => Shape::List,
@@ -317,7 +317,7 @@ fn levels(place: &Place<'_>) -> RepeatedLevels {
 
 /// Whether the repeated group inside a LIST is the element itself, and not a group around the
 /// element: the specification's rules for backward compatibility.
-fn is_element(repeated: &Type, list_name: &str) -> bool {
+pub(crate) fn is_element(repeated: &Type, list_name: &str) -> bool {
     let [child] = repeated.get_fields() else { return true };
     let annotated = shape(repeated) != Shape::Struct;
     let tuple = repeated.name().strip_suffix("_tuple") == Some(list_name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The builder of a Parquet pipeline, and its start.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -9,7 +9,7 @@ use std::thread;
 use arrow_schema::{FieldRef, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
 use arrowsmith_engine::Chain;
-use arrowsmith_parquet::{FIELD_ID_KEY, Pool, Predicate, ReadOptions, RowSelection, row_bytes};
+use arrowsmith_parquet::{ColumnMapping, Pool, Predicate, ReadOptions, RowSelection, row_bytes};
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
@@ -34,7 +34,7 @@ pub struct ParquetPipeline {
     rows: Option<RowSelection>,
     partition_types: Vec<FieldRef>,
     schema: Option<SchemaRef>,
-    by_id: bool,
+    mapping: ColumnMapping,
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
@@ -95,21 +95,20 @@ impl ParquetPipeline {
         self
     }
 
-    /// All columns of the files, as a table has them: those that the first file lacks are columns
-    /// of the batches, too. The types of the others are those of the first file.
+    /// All columns of the files, as a table has them, in their order: those that the first file
+    /// lacks are columns of the batches, too. The types of the others are those of the first file,
+    /// with the fields of structs that the schema has, and its types where they are wider.
     #[must_use]
     pub fn schema(mut self, schema: Option<SchemaRef>) -> Self {
         self.schema = schema;
         self
     }
 
-    /// Whether the columns of files are those of the [schema](Self::schema) whose ids (the metadata
-    /// `PARQUET:field_id`) they have, whatever their names: a table's whose columns can be renamed.
-    /// They have the order of the schema, and its types where it has widened theirs. Files without
-    /// ids are read by name.
+    /// How the columns of the [schema](Self::schema) are found in the files. Unless by their own
+    /// names, columns that the schema does not have are not read.
     #[must_use]
-    pub fn columns_by_id(mut self, by_id: bool) -> Self {
-        self.by_id = by_id;
+    pub fn column_mapping(mut self, mapping: ColumnMapping) -> Self {
+        self.mapping = mapping;
         self
     }
 
@@ -183,7 +182,7 @@ impl ParquetPipeline {
             engine: self.engine,
             limits: self.limits,
             partitions,
-            names_by_id: self.schema.as_ref().filter(|_| self.by_id).map(names_by_id),
+            mapping: self.mapping,
             schema: self.schema,
             many: count > 1,
         });
@@ -215,13 +214,6 @@ impl ParquetPipeline {
             cancel: self.cancel,
         })
     }
-}
-
-/// The names of a table's columns by their ids.
-fn names_by_id(schema: &SchemaRef) -> HashMap<i32, String> {
-    let id = |field: &FieldRef| field.metadata().get(FIELD_ID_KEY)?.parse().ok();
-    let named = |field| Some((id(field)?, field.name().clone()));
-    schema.fields().iter().filter_map(named).collect()
 }
 
 /// Rows whose columns take a small part of the memory limit.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer};
-use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
@@ -14,6 +13,7 @@ use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_engine::ColumnDecoder;
 use arrowsmith_parquet::row_bytes;
 
+use super::conform::conform;
 use super::portion::fewer;
 
 /// Starts decoding a column.
@@ -116,8 +116,7 @@ impl FieldTask {
                 if fit < array.len() {
                     self.pending = Some(array.slice(fit, array.len() - fit));
                 }
-                let options = CastOptions { safe: false, ..CastOptions::default() };
-                cast_with_options(&array.slice(0, fit.min(array.len())), data_type, &options)?
+                conform(&array.slice(0, fit.min(array.len())), data_type)?
             }
             None => array,
         };

@@ -9,6 +9,8 @@
 //!
 //! - `input`: a file, mapped, in memory or remote.
 //! - `prepare`: the types of a file's columns, and the engine of each.
+//! - `conform`: a column as the type of the batches.
+//! - `table`: the columns of a table's schema that are requested.
 //! - `cursor`: the portions, in order; row groups that cannot match are skipped.
 //! - `portion`: the condition, exactly, a `window` of rows at a time; then the fields.
 //! - `field`: one column's batches.
@@ -16,6 +18,7 @@
 //! - `schedule`: the next job; `run`: threads, and the consumer.
 
 mod builder;
+mod conform;
 mod cursor;
 mod explain;
 mod field;
@@ -25,6 +28,7 @@ mod portion;
 mod prepare;
 mod run;
 mod schedule;
+mod table;
 mod window;
 
 pub use arrowsmith_parquet as format;

@@ -12,22 +12,23 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_engine::{Chain, ColumnDecoder, ColumnRequest, Engine};
 use arrowsmith_parquet::{
-    Budget, Claim, Column, Columns, File, Filter, Predicate, ReadOptions, ReadPlan, RowSelection,
-    count_rows, uncounted_column,
+    Budget, Claim, Column, ColumnMapping, Columns, File, Filter, Predicate, ReadOptions, ReadPlan,
+    RowSelection, count_rows, uncounted_column,
 };
 use arrowsmith_source::DataFile;
 use arrowsmith_source::deletion_vector::Rows;
 
 use super::Explanation;
+use super::conform::conforms;
 use super::explain::{ColumnNote, ColumnSource};
 use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
 use super::portion::Window;
+use super::table::{Requested, has_path, is_within};
 use crate::decide::{always, never};
 use crate::partition::Partitions;
 
@@ -45,8 +46,8 @@ pub(crate) struct Request {
     pub(crate) partitions: Partitions,
     /// The columns that there are, whichever of them the first file has.
     pub(crate) schema: Option<SchemaRef>,
-    /// Their names by the ids that files have; `None`: they are found by name.
-    pub(crate) names_by_id: Option<HashMap<i32, String>>,
+    /// How they are found in the files.
+    pub(crate) mapping: ColumnMapping,
     /// Whether there are several files, so that a column may be null in one of the others.
     pub(crate) many: bool,
 }
@@ -102,8 +103,9 @@ impl Prepared {
         let mut opened = input::open(input, &request.limits)?;
         let source = opened.file.name().cloned();
         let named = |error: Error| error.at(|place| place.source = source.clone());
-        if let Some(names) = &request.names_by_id {
-            opened.file = opened.file.with_names_by_id(names).map_err(named)?;
+        if let Some(table) = &request.schema {
+            let renamed = opened.file.with_names_of(table.fields(), request.mapping);
+            opened.file = renamed.map_err(named)?;
         }
         let mut options = request.options.clone();
         if let Some(columns) = &mut options.columns {
@@ -113,7 +115,13 @@ impl Prepared {
         let mut plan = ReadPlan::new(&opened.file, &options);
         if plan.is_err() {
             if let Some(columns) = &mut options.columns {
-                columns.retain(|column| !is_absent(column));
+                let absent: Vec<String> = columns.extract_if(.., |path| is_absent(path)).collect();
+                for path in absent {
+                    let ancestor = ancestor(&opened.file, &path).filter(|ancestor| {
+                        !columns.iter().any(|column| is_within(column, ancestor))
+                    });
+                    columns.extend(ancestor.map(str::to_owned));
+                }
             }
             if let Columns::Paths(columns) = &mut options.dictionary {
                 columns.retain(|column| !is_absent(column));
@@ -122,11 +130,11 @@ impl Prepared {
         }
         let mut plan = plan?;
         // A folder's name takes precedence over the same column in the file, and a column that a
-        // table does not know by its id has been dropped.
+        // table does not know has been dropped.
         let is_read = |column: &Column| {
             let name = column.field().name();
             !request.partitions.has(name)
-                && (request.names_by_id.is_none() || request.in_schema(name).is_some())
+                && (!request.is_mapped() || request.in_schema(name).is_some())
         };
         if !plan.fields.iter().all(is_read) {
             plan.fields.retain(is_read);
@@ -336,59 +344,76 @@ impl Request {
         schema.index_of(name).ok().map(|index| &schema.fields()[index])
     }
 
+    /// Whether the names of columns are those of a table, and not those of its files.
+    fn is_mapped(&self) -> bool {
+        self.schema.is_some() && self.mapping != ColumnMapping::None
+    }
+
+    fn requested(&self) -> Requested<'_> {
+        Requested(self.options.columns.as_deref())
+    }
+
     /// Whether a file lacks a column that there is in others: it is null there. What the first file
     /// lacks is an error, unless the given schema has it.
     fn is_absent(&self, file: &File, path: &str, is_first: bool) -> bool {
-        let root = path.split('.').next().unwrap_or_default();
         let is_known = match &self.schema {
-            Some(schema) => schema.index_of(path).or(schema.index_of(root)).is_ok(),
+            Some(schema) => has_path(schema.fields(), path),
             None => !is_first,
         };
-        let alone = ReadOptions::default().with_columns([path]);
-        is_known && matches!(ReadPlan::new(file, &alone), Err(Error::Config(_)))
+        is_known && !has_column(file, path)
     }
+}
+
+/// What a file has of a path that it lacks: the struct whose rows say where the path is null
+/// because there is nothing around it.
+fn ancestor<'a>(file: &File, path: &'a str) -> Option<&'a str> {
+    let ends = path.rmatch_indices('.').map(|(at, _)| &path[..at]);
+    let mut ends = ends.filter(|path| has_column(file, path));
+    ends.next()
+}
+
+fn has_column(file: &File, path: &str) -> bool {
+    let alone = ReadOptions::default().with_columns([path]);
+    !matches!(ReadPlan::new(file, &alone), Err(Error::Config(_)))
 }
 
 /// The schema of all batches, by the first file: its columns, those that it lacks of a table, and
 /// partition columns, in the order of the table if there is one.
 fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
-    let by_id = request.names_by_id.is_some();
+    let requested = request.requested();
     let field = |field: &FieldRef| {
-        let table = by_id.then(|| request.in_schema(field.name())).flatten();
-        let widened = table.and_then(|to| widened(field, to));
         let nullable = field.is_nullable() || request.many;
-        Arc::new(widened.unwrap_or_else(|| field.as_ref().clone()).with_nullable(nullable))
+        let data_type = match request.in_schema(field.name()) {
+            Some(table) => requested.evolved(field.data_type(), table),
+            None => field.data_type().clone(),
+        };
+        Arc::new(field.as_ref().clone().with_data_type(data_type).with_nullable(nullable))
     };
     let mut fields: Vec<FieldRef> = plan.schema.fields().iter().map(field).collect();
-    let asked = request.options.columns.as_ref();
-    let is_asked = |field: &&FieldRef| asked.is_none_or(|asked| asked.contains(field.name()));
     let table = request.schema.iter().flat_map(|schema| schema.fields());
     let known: HashSet<&str> = plan.schema.fields().iter().map(|field| &**field.name()).collect();
     let is_absent = |field: &&FieldRef| {
         !known.contains(field.name().as_str()) && !request.partitions.has(field.name())
     };
-    fields.extend(table.clone().filter(is_absent).filter(is_asked).cloned());
-    fields.extend(request.partitions.fields.iter().filter(is_asked).cloned());
+    fields.extend(table.clone().filter(is_absent).filter_map(|field| requested.of(field)));
+    let partitions = request.partitions.fields.iter();
+    fields.extend(partitions.filter_map(|field| requested.of(field)));
     if request.schema.is_some() {
-        let places: HashMap<&str, usize> =
-            table.enumerate().map(|(place, field)| (field.name().as_str(), place)).collect();
+        let names: Vec<&str> = match &request.options.columns {
+            Some(columns) => columns.iter().map(String::as_str).collect(),
+            None => table.map(|field| field.name().as_str()).collect(),
+        };
+        let mut places = HashMap::with_capacity(names.len());
+        for (place, name) in names.into_iter().enumerate() {
+            places.entry(name).or_insert(place);
+            places.entry(name.split('.').next().unwrap_or(name)).or_insert(place);
+        }
         fields
             .sort_by_key(|field| places.get(field.name().as_str()).copied().unwrap_or(usize::MAX));
     }
-    let metadata = if by_id { HashMap::new() } else { plan.schema.metadata().clone() };
+    let metadata =
+        if request.is_mapped() { HashMap::new() } else { plan.schema.metadata().clone() };
     Arc::new(Schema::new_with_metadata(fields, metadata))
-}
-
-/// A field as a table has it, if the file was written before its type was widened.
-fn widened(field: &Field, to: &Field) -> Option<Field> {
-    let is_wider = match (field.data_type(), to.data_type()) {
-        (DataType::Int32, DataType::Int64) | (DataType::Float32, DataType::Float64) => true,
-        (DataType::Decimal128(before, scale), DataType::Decimal128(after, same)) => {
-            before < after && scale == same
-        }
-        _ => false,
-    };
-    is_wider.then(|| field.clone().with_data_type(to.data_type().clone()))
 }
 
 /// The first row of each row group.
@@ -433,7 +458,7 @@ fn missing(field: &Field) -> Result<Source> {
 }
 
 fn fits(stored: &DataType, field: &Field) -> Result<()> {
-    if stored == field.data_type() || can_cast_types(stored, field.data_type()) {
+    if conforms(stored, field.data_type()) {
         return Ok(());
     }
     let (name, wanted) = (field.name(), field.data_type());

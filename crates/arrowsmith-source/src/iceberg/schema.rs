@@ -70,32 +70,36 @@ impl TableSchema {
         Ok(Schema::new(fields.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// Checks that files with an earlier schema are read right by the ids of top-level columns.
+    /// Checks that files with an earlier schema are read right by the ids of their columns.
     ///
     /// # Errors
     /// The column with which they are not.
     pub(super) fn check_earlier(&self, earlier: &Self) -> Result<(), String> {
-        let by_id: HashMap<i32, &Column> = earlier.fields.iter().map(|it| (it.id, it)).collect();
-        let changed = |column: &&Column| {
-            let before = by_id.get(&column.id).map(|before| &before.kind);
-            before.is_some_and(|before| !is_widened(before, &column.kind))
-        };
-        match self.fields.iter().find(changed) {
-            Some(Column { name, .. }) => Err(format!(
-                "a column {name} whose type has changed, or whose fields were added, dropped or \
-                 renamed"
-            )),
+        match narrowed(&earlier.fields, &self.fields) {
+            Some(Column { name, .. }) => Err(format!("a column {name} whose type has changed")),
             None => Ok(()),
         }
     }
 }
 
-/// Whether a type is another one, or was that before it was widened.
+/// A field whose type was another before, other than one that has been widened.
+fn narrowed<'a>(before: &[Column], after: &'a [Column]) -> Option<&'a Column> {
+    let by_id: HashMap<i32, &Column> = before.iter().map(|it| (it.id, it)).collect();
+    after.iter().find(|column| {
+        let before = by_id.get(&column.id);
+        before.is_some_and(|before| !is_widened(&before.kind, &column.kind))
+    })
+}
+
+/// Whether a type is another one, or was that before it was widened, or fields of its structs were
+/// renamed, added or dropped.
 fn is_widened(before: &Kind, after: &Kind) -> bool {
-    let (Kind::Primitive(from), Kind::Primitive(to)) = (before, after) else {
-        return before == after;
+    let (from, to) = match (before, after) {
+        (Kind::Primitive(from), Kind::Primitive(to)) => (from.as_str(), to.as_str()),
+        (Kind::Nested(before), Kind::Nested(after)) => return is_widened_nested(before, after),
+        _ => return false,
     };
-    match (from.as_str(), to.as_str()) {
+    match (from, to) {
         ("int", "long") | ("float", "double") => true,
         (from, to) => {
             let precision = |decimal: &str| decimal_of(decimal).map(|(precision, _)| precision);
@@ -105,6 +109,22 @@ fn is_widened(before: &Kind, after: &Kind) -> bool {
                     && scale(from) == scale(to)
                     && precision(from) <= precision(to))
         }
+    }
+}
+
+fn is_widened_nested(before: &Nested, after: &Nested) -> bool {
+    match (before, after) {
+        (Nested::Struct { fields: before }, Nested::Struct { fields: after }) => {
+            narrowed(before, after).is_none()
+        }
+        (Nested::List { element: before, .. }, Nested::List { element: after, .. }) => {
+            is_widened(before, after)
+        }
+        (
+            Nested::Map { key: key_before, value: before, .. },
+            Nested::Map { key, value: after, .. },
+        ) => is_widened(key_before, key) && is_widened(before, after),
+        _ => false,
     }
 }
 
@@ -258,6 +278,11 @@ mod tests {
                 r#"{{"type":"list","element-id":2,"element-required":true,"element":"{item}"}}"#
             )
         };
+        let record = |field: &str| {
+            format!(
+                r#"{{"type":"struct","fields":[{{"id":{field},"required":false,"type":"int"}}]}}"#
+            )
+        };
         for (before, after, is_read) in [
             ("\"int\"", "\"long\"", true),
             ("\"long\"", "\"int\"", false),
@@ -266,7 +291,10 @@ mod tests {
             ("\"decimal(9,2)\"", "\"decimal(12,3)\"", false),
             ("\"string\"", "\"binary\"", false),
             (&list("int"), &list("int"), true),
-            (&list("int"), &list("long"), false),
+            (&list("int"), &list("long"), true),
+            (&list("long"), &list("int"), false),
+            (&record("1,\"name\":\"x\""), &record("1,\"name\":\"y\""), true),
+            (&record("1,\"name\":\"x\""), &record("2,\"name\":\"x\""), true),
             (&list("int"), "\"int\"", false),
         ] {
             let found = of(after).check_earlier(&of(before));

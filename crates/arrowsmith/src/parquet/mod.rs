@@ -27,8 +27,8 @@ mod report;
 mod tables;
 
 pub use arrowsmith_pipeline::parquet::format::{
-    Column, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate, ReadOptions,
-    ReadPlan, RowSelection, StringForm, page_locations,
+    Column, ColumnMapping, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate,
+    ReadOptions, ReadPlan, RowSelection, StringForm, page_locations,
 };
 pub use arrowsmith_pipeline::parquet::{ColumnNote, ColumnSource, Explanation, open_file};
 pub use reader::{ParquetReader, ReaderBuilder};

@@ -12,7 +12,7 @@ use arrowsmith_pipeline::Progress;
 use arrowsmith_pipeline::parquet::{ParquetBatches, ParquetPipeline};
 use arrowsmith_source::DataFile;
 
-use super::{Explanation, File, ReadOptions, RowSelection};
+use super::{ColumnMapping, Explanation, File, ReadOptions, RowSelection};
 use crate::engines;
 use crate::options::ParquetReadOptions;
 use crate::stream::BatchStream;
@@ -25,7 +25,7 @@ pub struct ReaderBuilder {
     rows: Option<RowSelection>,
     engine: Option<Chain>,
     schema: Option<SchemaRef>,
-    by_id: bool,
+    mapping: ColumnMapping,
     cancel: Arc<AtomicBool>,
 }
 
@@ -51,20 +51,19 @@ impl ReaderBuilder {
     }
 
     /// All columns of the files, where the first may lack some: the schema of a table. Those that a
-    /// file lacks are null in its rows; the types of the others are those of the first file.
+    /// file lacks are null in its rows; the types of the others are those of the first file, with
+    /// the fields of structs that the schema has, and its types where they are wider.
     #[must_use]
     pub fn schema(mut self, schema: SchemaRef) -> Self {
         self.schema = Some(schema);
         self
     }
 
-    /// Whether the columns of files are those of the [schema](Self::schema) whose ids (the metadata
-    /// `PARQUET:field_id`) they have, whatever their names: a table's whose columns can be renamed.
-    /// They have the order of the schema, and its types where it has widened theirs. Files without
-    /// ids are read by name.
+    /// How the columns of the [schema](Self::schema) are found in the files. Unless by their own
+    /// names, columns that the schema does not have are not read.
     #[must_use]
-    pub fn columns_by_id(mut self, by_id: bool) -> Self {
-        self.by_id = by_id;
+    pub fn column_mapping(mut self, mapping: ColumnMapping) -> Self {
+        self.mapping = mapping;
         self
     }
 
@@ -109,7 +108,7 @@ impl ReaderBuilder {
             .rows(self.rows)
             .partition_types(partition_types)
             .schema(self.schema)
-            .columns_by_id(self.by_id)
+            .column_mapping(self.mapping)
             .limit(options.limit)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)

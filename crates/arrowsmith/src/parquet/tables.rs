@@ -16,7 +16,7 @@ use arrowsmith_source::store::{self, StoreOptions};
 use arrowsmith_source::{DataFile, Input, iceberg};
 use parquet::arrow::ArrowWriter;
 
-use super::{ParquetReader, ReaderBuilder};
+use super::{ColumnMapping, ParquetReader, ReaderBuilder};
 use crate::options::ParquetReadOptions;
 
 /// The formats of tables.
@@ -56,8 +56,8 @@ pub struct Table {
     pub schema: SchemaRef,
     /// Its files, those that were added last first; none of a table that is empty.
     pub files: Vec<DataFile>,
-    /// Whether files have columns by the ids of the schema, see [`ReaderBuilder::columns_by_id`].
-    pub columns_by_id: bool,
+    /// How the columns are found in its files.
+    pub mapping: ColumnMapping,
 }
 
 impl Table {
@@ -66,7 +66,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::Config`] for a folder without a table; [`Error::File`] for a table with something
-    /// that is not supported: rows of Iceberg deleted by equality, renamed columns of Delta;
+    /// that is not supported, such as rows of Iceberg deleted by equality;
     /// [`Error::Io`] for files that are missing or malformed.
     pub fn open(format: TableFormat, name: &str) -> Result<Self> {
         match format {
@@ -112,7 +112,7 @@ impl Table {
     /// # Errors
     /// As [`ReaderBuilder::open`].
     pub fn reader(self, builder: ReaderBuilder) -> Result<ParquetReader> {
-        let builder = builder.schema(Arc::clone(&self.schema)).columns_by_id(self.columns_by_id);
+        let builder = builder.schema(Arc::clone(&self.schema)).column_mapping(self.mapping);
         match self.files.is_empty() {
             false => builder.open(self.files),
             // So that what is wrong with options is the same as in tables with rows.
@@ -157,7 +157,7 @@ fn iceberg_table(mut table: iceberg::Table) -> Result<Table> {
             file.deleted = Some(rows);
         }
     }
-    Ok(Table { schema: table.schema, files: table.files, columns_by_id: true })
+    Ok(Table { schema: table.schema, files: table.files, mapping: ColumnMapping::Id })
 }
 
 /// A file with these columns and no rows.
@@ -206,5 +206,5 @@ fn delta_table_at(
         Ok(DataFile { input, partitions: file.partitions, deleted: file.deleted })
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    Ok(Table { schema: table.schema()?, files, columns_by_id: false })
+    Ok(Table { schema: table.schema()?, files, mapping: ColumnMapping::None })
 }

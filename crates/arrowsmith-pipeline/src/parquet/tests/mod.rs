@@ -283,6 +283,24 @@ fn files_that_differ_are_made_one_or_refused() {
     assert!(error.contains("in the first file it is Int64"), "{error}");
 }
 
+/// Fields of structs are found by name, as columns are, and not by their place.
+#[test]
+fn structs_that_differ_are_made_one() {
+    let record = |names: [&str; 2], first: i64| -> RecordBatch {
+        let field = |name: &str| Arc::new(Field::new(name, DataType::Int64, true));
+        let values = |at| Arc::new(Int64Array::from(vec![first + at])) as ArrayRef;
+        let fields = names.iter().zip([0, 1]).map(|(name, at)| (field(name), values(at)));
+        let record: ArrayRef = Arc::new(StructArray::from(fields.collect::<Vec<_>>()));
+        RecordBatch::try_from_iter([("s", record)]).unwrap()
+    };
+    let one = file(&record(["a", "b"], 1), 10);
+    let other = file(&record(["a", "c"], 3), 10);
+    let all = whole(builder().files([Input::bytes(one), Input::bytes(other)]).start().unwrap());
+    let found = all.column(0).as_any().downcast_ref::<StructArray>().unwrap();
+    assert_eq!(found.column(0).as_ref(), &Int64Array::from(vec![1, 3]));
+    assert_eq!(found.column(1).as_ref(), &Int64Array::from(vec![Some(2), None]));
+}
+
 /// What a file lacks is null in its rows, in conditions as in the batches, whichever file is first.
 #[test]
 fn what_a_file_lacks_is_null_as_a_dictionary() {

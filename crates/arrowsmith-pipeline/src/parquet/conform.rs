@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The columns of a file as the type that the batches have.
+//!
+//! Fields of structs are found by name, at any depth, as columns are: those that a file lacks are
+//! null, those that the type lacks are left out. (The cast of `arrow-cast` takes fields of other
+//! names by their place.) Values are cast, and one without a place in its type is an error.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, StructArray, make_array, new_null_array};
+use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
+use arrow_schema::{DataType, FieldRef, Fields};
+use arrowsmith_core::Result;
+
+/// Whether columns of a type can be made those of another.
+pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
+    if from == to {
+        return true;
+    }
+    match (from, to) {
+        (DataType::Struct(from), DataType::Struct(to)) => to.iter().all(|field| {
+            let stored = find(from, field.name());
+            stored.map_or(field.is_nullable(), |(_, stored)| {
+                conforms(stored.data_type(), field.data_type())
+            })
+        }),
+        (DataType::Map(from, _), DataType::Map(to, _)) => {
+            match (from.data_type(), to.data_type()) {
+                (DataType::Struct(from), DataType::Struct(to)) if from.len() == to.len() => {
+                    from.iter().zip(to).all(|(from, to)| conforms(from.data_type(), to.data_type()))
+                }
+                _ => false,
+            }
+        }
+        _ => match (item(from), item(to)) {
+            (Some(inner), Some(wanted)) if has_struct(wanted.data_type()) => {
+                conforms(inner.data_type(), wanted.data_type())
+                    && can_cast_types(&with_item(from, wanted), to)
+            }
+            _ => can_cast_types(from, to) && !has_struct(to),
+        },
+    }
+}
+
+/// A column as another type, to which its own [`conforms`].
+///
+/// # Errors
+/// A value that has no place in the type, or is null where nothing may be.
+pub(super) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    if array.data_type() == to {
+        return Ok(Arc::clone(array));
+    }
+    match (array.data_type(), to) {
+        (DataType::Struct(_), DataType::Struct(to)) => structs(array.as_struct(), to),
+        (DataType::Map(_, _), DataType::Map(entries, _)) if has_struct(entries.data_type()) => {
+            let DataType::Struct(fields) = entries.data_type() else { return cast(array, to) };
+            let pairs = array.as_map().entries();
+            let parts = pairs.columns().iter().zip(fields);
+            let parts = parts.map(|(part, field)| conform(part, field.data_type()));
+            let parts = parts.collect::<Result<_>>()?;
+            let pairs = StructArray::try_new(fields.clone(), parts, pairs.nulls().cloned())?;
+            let data = array.to_data().into_builder().data_type(to.clone());
+            Ok(make_array(data.child_data(vec![pairs.to_data()]).build()?))
+        }
+        (from, _) => match item(to) {
+            Some(wanted) if has_struct(wanted.data_type()) && item(from).is_some() => {
+                let data = array.to_data();
+                let items = make_array(data.child_data()[0].clone());
+                let items = conform(&items, wanted.data_type())?;
+                let data_type = with_item(from, wanted);
+                let data = data.into_builder().data_type(data_type);
+                let array = make_array(data.child_data(vec![items.to_data()]).build()?);
+                if array.data_type() == to { Ok(array) } else { cast(&array, to) }
+            }
+            _ => cast(array, to),
+        },
+    }
+}
+
+fn structs(array: &StructArray, to: &Fields) -> Result<ArrayRef> {
+    let fields = to.iter().map(|field| match find(array.fields(), field.name()) {
+        Some((place, _)) => conform(array.column(place), field.data_type()),
+        None => Ok(new_null_array(field.data_type(), array.len())),
+    });
+    let fields = fields.collect::<Result<_>>()?;
+    let nulls = array.nulls().cloned();
+    let array = StructArray::try_new_with_length(to.clone(), fields, nulls, array.len())?;
+    Ok(Arc::new(array))
+}
+
+fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    Ok(cast_with_options(array, to, &options)?)
+}
+
+pub(super) fn find<'a>(fields: &'a Fields, name: &str) -> Option<(usize, &'a FieldRef)> {
+    fields.iter().enumerate().find(|(_, field)| field.name() == name)
+}
+
+/// The items' field of a list.
+pub(super) fn item(list: &DataType) -> Option<&FieldRef> {
+    match list {
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _) => Some(item),
+        _ => None,
+    }
+}
+
+/// The same kind of list, of other items.
+pub(super) fn with_item(list: &DataType, item: &FieldRef) -> DataType {
+    let item = Arc::clone(item);
+    match list {
+        DataType::LargeList(_) => DataType::LargeList(item),
+        DataType::ListView(_) => DataType::ListView(item),
+        DataType::LargeListView(_) => DataType::LargeListView(item),
+        DataType::FixedSizeList(_, size) => DataType::FixedSizeList(item, *size),
+        _ => DataType::List(item),
+    }
+}
+
+/// Whether a type has fields with names.
+fn has_struct(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(_) | DataType::Map(_, _) => true,
+        other => item(other).is_some_and(|item| has_struct(item.data_type())),
+    }
+}
+
+/// Whether a table's type is one to which the type of its file can have been widened.
+pub(super) fn is_wider(stored: &DataType, table: &DataType) -> bool {
+    use DataType as T;
+    match (stored, table) {
+        (T::Int8, T::Int16 | T::Int32 | T::Int64 | T::Float64)
+        | (T::Int16, T::Int32 | T::Int64 | T::Float64)
+        | (T::Int32, T::Int64 | T::Float64)
+        | (T::Float32, T::Float64)
+        | (T::Date32, T::Timestamp(_, None)) => true,
+        (T::Int8 | T::Int16 | T::Int32, T::Decimal128(precision, scale)) => {
+            i16::from(*precision) - i16::from(*scale) >= 10
+        }
+        (T::Int64, T::Decimal128(precision, scale)) => {
+            i16::from(*precision) - i16::from(*scale) >= 20
+        }
+        (T::Decimal128(before, from), T::Decimal128(after, to)) => {
+            let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
+            (before, from) != (after, to)
+                && from <= to
+                && whole(*before, *from) <= whole(*after, *to)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int32Array, Int64Array, ListArray, StringArray};
+    use arrow_buffer::{NullBuffer, OffsetBuffer};
+    use arrow_schema::Field;
+
+    use super::*;
+
+    fn fields(all: &[(&str, DataType)]) -> Fields {
+        all.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true)).collect()
+    }
+
+    fn rows(nulls: Option<Vec<bool>>) -> ArrayRef {
+        let a: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+        let b: ArrayRef = Arc::new(StringArray::from(vec![Some("x"), None]));
+        let fields = fields(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
+        Arc::new(StructArray::new(fields, vec![a, b], nulls.map(NullBuffer::from)))
+    }
+
+    #[test]
+    fn fields_are_found_by_name() {
+        let rows = rows(Some(vec![true, false]));
+        let to = fields(&[("c", DataType::Int8), ("a", DataType::Int64)]);
+        let to = DataType::Struct(to);
+        assert!(conforms(rows.data_type(), &to));
+        let found = conform(&rows, &to).unwrap();
+        let found = found.as_struct();
+        assert_eq!((found.is_null(0), found.is_null(1)), (false, true));
+        assert_eq!(found.column(0).null_count(), 2);
+        let expected: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+        assert_eq!(found.column(1), &expected);
+        // As many fields, and types that would fit by place.
+        let other = DataType::Struct(fields(&[("x", DataType::Int32), ("y", DataType::Utf8)]));
+        let found = conform(&rows, &other).unwrap();
+        assert!(found.as_struct().columns().iter().all(|column| column.null_count() == 2));
+        // A field that may not be null is not made up.
+        let required = DataType::Struct(vec![Field::new("c", DataType::Int8, false)].into());
+        assert!(!conforms(rows.data_type(), &required));
+        assert!(!conforms(&DataType::Utf8, &required) && !conforms(&required, &DataType::Utf8));
+        // No field at all.
+        let none = DataType::Struct(Fields::empty());
+        assert_eq!(conform(&rows, &none).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn fields_in_lists_and_maps_are_found_by_name() {
+        let rows = rows(None);
+        let item = Arc::new(Field::new("element", rows.data_type().clone(), true));
+        let ends = OffsetBuffer::from_lengths([0, 2, 0]);
+        let nulls = NullBuffer::from(vec![true, true, false]);
+        let list: ArrayRef = Arc::new(ListArray::new(item, ends, rows, Some(nulls)));
+        let wanted = DataType::Struct(fields(&[("b", DataType::LargeUtf8)]));
+        for to in [
+            DataType::new_list(wanted.clone(), true),
+            DataType::new_large_list(wanted.clone(), true),
+        ] {
+            assert!(conforms(list.data_type(), &to));
+            let found = conform(&list.slice(1, 2), &to).unwrap();
+            assert_eq!((found.data_type(), found.len(), found.null_count()), (&to, 2, 1));
+        }
+        let three = DataType::new_fixed_size_list(wanted.clone(), 3, true);
+        assert!(conform(&list, &three).is_err());
+
+        let map = |value: &DataType| {
+            let pair = vec![
+                Field::new("key", DataType::Utf8, false),
+                Field::new("value", value.clone(), true),
+            ];
+            let pair = Field::new("key_value", DataType::Struct(pair.into()), false);
+            DataType::Map(Arc::new(pair), false)
+        };
+        let one = new_null_array(&map(&DataType::new_list(wanted.clone(), true)), 2);
+        let to = map(&DataType::new_list(DataType::Struct(fields(&[("z", DataType::Int8)])), true));
+        assert!(conforms(one.data_type(), &to));
+        assert_eq!(conform(&one, &to).unwrap().data_type(), &to);
+        assert!(!conforms(&map(&DataType::Utf8), &map(&wanted)));
+    }
+
+    #[test]
+    fn a_table_may_be_wider_than_its_file() {
+        let decimal = DataType::Decimal128;
+        for (from, to, is_it) in [
+            (DataType::Int32, decimal(12, 2), true),
+            (DataType::Int32, decimal(11, 2), false),
+            (DataType::Int64, decimal(20, 0), true),
+            (decimal(5, 2), decimal(7, 4), true),
+            (decimal(5, 2), decimal(6, 4), false),
+            (decimal(5, 2), decimal(5, 2), false),
+            (DataType::Utf8, DataType::LargeUtf8, false),
+        ] {
+            assert_eq!(is_wider(&from, &to), is_it, "{from} {to}");
+        }
+    }
+}
