@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arrowsmith
@@ -101,6 +102,20 @@ def test_iceberg_tables_are_as_pyiceberg_reads_them(name: str) -> None:
     parts = pickle.loads(pickle.dumps(scan.split(1)))
     assert len(parts) > 1
     assert values(pa.concat_tables(map(pa.table, parts))) == expected
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_columns_that_were_renamed(mode: str) -> None:
+    source = DELTA / f"mapped-{mode}"
+    expected = pq.read_table(source / "_rows.parquet").sort_by("key")
+    found = pa.table(arrowsmith.read_parquet(source, table="delta")).sort_by("key")
+    assert found.to_pylist() == expected.to_pylist()
+    parts = arrowsmith.scan_parquet(source, table="delta").select("key", "s.d").split(1)
+    assert len(parts) == 3
+    parts = pickle.loads(pickle.dumps(parts))
+    read = pa.concat_tables(map(pa.table, parts)).sort_by("key")
+    assert read["key"].to_pylist() == expected["key"].to_pylist()
+    assert read["s"].to_pylist() == [{"d": row["d"]} for row in expected["s"].to_pylist()]
 
 
 def test_a_table_without_rows(delta: Path) -> None:

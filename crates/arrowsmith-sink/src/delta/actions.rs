@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +23,14 @@ pub(super) struct Action {
     pub(super) remove: Option<Remove>,
     /// A file with more actions of a checkpoint.
     #[serde(skip_serializing)]
-    pub(super) sidecar: Option<IgnoredAny>,
+    pub(super) sidecar: Option<Sidecar>,
+}
+
+/// A file with more actions of a checkpoint.
+#[derive(Debug, Deserialize)]
+pub(super) struct Sidecar {
+    /// Its name in the folder of sidecars, percent-encoded.
+    pub(super) path: String,
 }
 
 /// What a reader and a writer of the table must know.

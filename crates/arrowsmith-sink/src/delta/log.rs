@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Table`]: the log of a table, replayed: its last checkpoint, then the commits after it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_parquet::ColumnMapping;
 use arrowsmith_source::deletion_vector::Rows;
 
-use super::actions::{Action, Add, Metadata, Protocol};
+use super::actions::{Action, Add, Metadata, Protocol, Sidecar};
 use super::checkpoint;
 use super::deletions::{self, At};
 use super::names::{Names, commit_name, decoded, encoded};
@@ -30,10 +31,20 @@ const FILES_MAX: usize = 10_000_000;
 /// many of them.
 const KEPT_BYTES_MAX: u64 = 4 << 30;
 
-/// Features of tables that readers here know, or that change nothing for them. What a file with
-/// deleted rows or renamed columns has is noticed where it is used.
-const READER_FEATURES: [&str; 5] =
-    ["columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"];
+/// The folder of the log with the sidecars of checkpoints, and their maximum number in one file.
+const SIDECARS: &str = "_sidecars";
+const SIDECARS_MAX: usize = 100_000;
+
+/// Features of tables that readers here know, or that change nothing for them.
+const READER_FEATURES: [&str; 7] = [
+    "columnMapping",
+    "deletionVectors",
+    "timestampNtz",
+    "typeWidening",
+    "typeWidening-preview",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+];
 
 /// Features that change nothing for a writer that only adds files, or whose demands are looked for
 /// in the table's properties.
@@ -100,9 +111,11 @@ impl Table {
         let mut next = 0;
         if let Some((version, parts)) = names.checkpoint() {
             for part in parts {
-                let bytes = place.read(part, CHECKPOINT_BYTES_MAX)?;
-                let read = checkpoint::actions(bytes, |line| replay.apply(line));
-                read.map_err(|reason| malformed(name, part, &reason))?;
+                let mut sidecars = Vec::new();
+                replay.checkpoint(place.as_ref(), name, part, Some(&mut sidecars))?;
+                for sidecar in sidecars {
+                    replay.checkpoint(place.as_ref(), name, &sidecar, None)?;
+                }
             }
             next = version + 1;
         }
@@ -121,12 +134,27 @@ impl Table {
         self.version
     }
 
-    /// The schema of the table as Arrow's: every column may be null.
+    /// The schema of the table as Arrow's: every column may be null. The metadata of each field is
+    /// what [`Table::mapping`] needs.
     ///
     /// # Errors
-    /// [`Error::Schema`] for a type that is not known.
+    /// [`Error::Schema`] for a type that is not known; [`Error::File`] as [`Table::mapping`].
     pub fn schema(&self) -> Result<SchemaRef> {
-        Ok(schema::arrow(&self.columns()?)?.into())
+        Ok(schema::arrow(&self.columns()?, self.mapping()?)?.into())
+    }
+
+    /// How the columns of the schema are found in the files.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a way that is not known here.
+    pub fn mapping(&self) -> Result<ColumnMapping> {
+        let mode = self.metadata.configuration.get("delta.columnMapping.mode");
+        match mode.and_then(Option::as_deref) {
+            None | Some("none") => Ok(ColumnMapping::None),
+            Some("name") => Ok(ColumnMapping::Name),
+            Some("id") => Ok(ColumnMapping::Id),
+            Some(other) => Err(self.refuse(&format!("columns mapped by {other}"))),
+        }
     }
 
     /// The names of the columns whose values are in the log instead of the files.
@@ -137,8 +165,8 @@ impl Table {
     /// The files of the table, those that were added last first.
     ///
     /// # Errors
-    /// [`Error::File`] for a table with a feature that is not known here: files with mapped names
-    /// of columns, files elsewhere; [`Error::Io`] if the rows that were deleted cannot be read.
+    /// [`Error::File`] for a table with a feature that is not known here, such as files elsewhere;
+    /// [`Error::Io`] if the rows that were deleted cannot be read.
     pub fn files(&self) -> Result<Vec<TableFile>> {
         self.check_read()?;
         // Each file has a value for each of the columns.
@@ -148,6 +176,15 @@ impl Table {
             let (files, columns) = (self.files.len(), names.len());
             return Err(self.refuse(&format!("{files} files by {columns} partition columns")));
         }
+        let (columns, mapping) = (self.columns()?, self.mapping()?);
+        let by_name: HashMap<&str, &Column> =
+            columns.iter().map(|column| (column.name.as_str(), column)).collect();
+        // The log has them by their names in files.
+        let names = names.iter().map(|name| {
+            let stored = by_name.get(name.as_str());
+            (name, stored.map_or(name.as_str(), |column| column.physical_name(mapping)))
+        });
+        let names: Vec<(&String, &str)> = names.collect();
         let mut files: Vec<&Add> = self.files.values().collect();
         files.sort_by_key(|add| std::cmp::Reverse(add.modification_time));
         let found = files.iter().map(|add| {
@@ -159,9 +196,9 @@ impl Table {
             let Some(path) = path.filter(|_| is_within) else {
                 return Err(self.refuse("files outside of its folder"));
             };
-            let partitions = self.metadata.partition_columns.iter().map(|name| {
-                let value = add.partition_values.get(name).cloned().flatten();
-                (name.clone(), value.filter(|value| !value.is_empty()))
+            let partitions = names.iter().map(|(name, stored)| {
+                let value = add.partition_values.get(*stored).cloned().flatten();
+                ((*name).clone(), value.filter(|value| !value.is_empty()))
             });
             Ok(TableFile { path, partitions: partitions.collect(), deleted: None })
         });
@@ -215,7 +252,7 @@ impl Table {
         let version = protocol.min_reader_version;
         let features = protocol.reader_features.iter().flatten().map(String::as_str);
         self.known("read", version, 3, features, &READER_FEATURES)?;
-        self.no_mapping()?;
+        self.mapping()?;
         self.is_parquet()
     }
 
@@ -226,6 +263,9 @@ impl Table {
     /// An error if files cannot be added to the table by what is known here.
     pub(super) fn check_append(&self) -> Result<()> {
         self.check_read()?;
+        if self.mapping()? != ColumnMapping::None {
+            return Err(self.refuse("mapped names of columns, to which rows are added"));
+        }
         let protocol = &self.protocol;
         let version = protocol.min_writer_version;
         let features = protocol.writer_features.iter().flatten().map(String::as_str);
@@ -278,14 +318,6 @@ impl Table {
         }
     }
 
-    fn no_mapping(&self) -> Result<()> {
-        match self.metadata.configuration.get("delta.columnMapping.mode") {
-            None | Some(None) => Ok(()),
-            Some(Some(mode)) if mode == "none" => Ok(()),
-            Some(Some(_)) => Err(self.refuse("mapped names of columns")),
-        }
-    }
-
     fn is_parquet(&self) -> Result<()> {
         match self.metadata.format.provider.as_str() {
             "parquet" => Ok(()),
@@ -327,16 +359,41 @@ fn kept_bytes(add: &Add) -> u64 {
 }
 
 impl Replay {
-    fn apply(&mut self, line: &[u8]) -> std::result::Result<(), String> {
+    /// Replays a file of a checkpoint. Some of its actions may be in other files, its sidecars.
+    fn checkpoint(
+        &mut self,
+        place: &dyn Place,
+        table: &str,
+        name: &str,
+        mut sidecars: Option<&mut Vec<String>>,
+    ) -> Result<()> {
+        let bytes = place.read(name, CHECKPOINT_BYTES_MAX)?;
+        let mut take = |line: &[u8]| {
+            let Some(sidecar) = self.apply(line)? else { return Ok(()) };
+            let path = decoded(&sidecar.path).filter(|path| !path.contains('/'));
+            let path = path.ok_or("a sidecar elsewhere, which is not supported")?;
+            let sidecars = sidecars.as_mut().ok_or("a sidecar of a sidecar")?;
+            if sidecars.len() >= SIDECARS_MAX {
+                return Err(format!("more than {SIDECARS_MAX} sidecars"));
+            }
+            sidecars.push(format!("{SIDECARS}/{path}"));
+            Ok(())
+        };
+        let read = match name.ends_with(".json") {
+            true => lines(&bytes).try_for_each(&mut take),
+            false => checkpoint::actions(bytes, &mut take),
+        };
+        read.map_err(|reason| malformed(table, name, &reason))
+    }
+
+    /// Replays an action; what is left to do if it names a sidecar.
+    fn apply(&mut self, line: &[u8]) -> std::result::Result<Option<Sidecar>, String> {
         if line.len() > ACTION_BYTES_MAX {
             return Err(format!("an action of more than {ACTION_BYTES_MAX} bytes"));
         }
         let action: Action = serde_json::from_slice(line).map_err(|error| error.to_string())?;
         self.protocol = action.protocol.or_else(|| self.protocol.take());
         self.metadata = action.meta_data.or_else(|| self.metadata.take());
-        if action.sidecar.is_some() {
-            return Err("a checkpoint with sidecars, which is not supported".to_owned());
-        }
         // A commit that deletes rows of a file adds it again and removes what it was before, in
         // either order.
         let is_before = |add: &Add| add.commit != self.commit;
@@ -356,7 +413,7 @@ impl Replay {
         }
         match self.kept_bytes > KEPT_BYTES_MAX {
             true => Err(format!("names of files of more than {KEPT_BYTES_MAX} bytes")),
-            false => Ok(()),
+            false => Ok(action.sidecar),
         }
     }
 }
@@ -366,11 +423,14 @@ fn commit(place: &dyn Place, table: &str, version: u64, replay: &mut Replay) -> 
     let name = commit_name(version);
     replay.commit = version;
     let bytes = place.read(&name, COMMIT_BYTES_MAX)?;
-    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    for line in lines {
+    for line in lines(&bytes) {
         replay.apply(line).map_err(|reason| malformed(table, &name, &reason))?;
     }
     Ok(())
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }
 
 fn malformed(table: &str, file: &str, reason: &str) -> Error {

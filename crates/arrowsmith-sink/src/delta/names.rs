@@ -18,6 +18,8 @@ pub(super) struct Names {
     commits: Vec<u64>,
     /// By version and number of parts, the parts.
     checkpoints: BTreeMap<(u64, u64), BTreeMap<u64, String>>,
+    /// Those whose names have a unique part.
+    unique: BTreeMap<u64, String>,
 }
 
 impl Names {
@@ -37,7 +39,10 @@ impl Names {
                     None
                 }
                 [_, "checkpoint", "parquet"] => Some((1, 1)),
-                // Of one whose name has a unique part the actions are elsewhere.
+                [_, "checkpoint", _, "json" | "parquet"] => {
+                    found.unique.insert(version, name.clone());
+                    None
+                }
                 [_, "checkpoint", part, parts, "parquet"] => number(part).zip(number(parts)),
                 _ => None,
             };
@@ -56,11 +61,13 @@ impl Names {
     }
 
     /// The last checkpoint that has all of its parts.
-    pub(super) fn checkpoint(&self) -> Option<(u64, impl Iterator<Item = &String>)> {
+    pub(super) fn checkpoint(&self) -> Option<(u64, Vec<&String>)> {
         let complete = self.checkpoints.iter().rev().find(|((_, parts), found)| {
             found.len() as u64 == *parts && found.keys().copied().eq(1..=*parts)
         });
-        complete.map(|((version, _), parts)| (*version, parts.values()))
+        let complete = complete.map(|((version, _), parts)| (*version, parts.values().collect()));
+        let unique = self.unique.last_key_value().map(|(version, name)| (*version, vec![name]));
+        complete.into_iter().chain(unique).max_by_key(|(version, _)| *version)
     }
 }
 
@@ -124,7 +131,8 @@ mod tests {
             "00000000000000000002.checkpoint.parquet",
             "00000000000000000003.checkpoint.0000000001.0000000002.parquet",
             "00000000000000000004.json",
-            "00000000000000000005.checkpoint.0b0f.parquet",
+            "00000000000000000001.checkpoint.0b0f.parquet",
+            "00000000000000000005.checkpoint.0b0f.crc",
             ".00000000000000000009.json.x.tmp",
             "_last_checkpoint",
             "9.json",
@@ -136,12 +144,15 @@ mod tests {
         .to_vec();
         let found = Names::new(&names);
         assert_eq!(found.last(), Some(4));
-        let (version, parts) = found.checkpoint().unwrap();
-        assert_eq!((version, parts.collect::<Vec<_>>()), (2, vec![&names[1]]));
+        assert_eq!(found.checkpoint(), Some((2, vec![&names[1]])));
         let more = [&names[..], &[names[2].replace("1.00", "2.00")]].concat();
         let found = Names::new(&more);
         let (version, parts) = found.checkpoint().unwrap();
-        assert_eq!((version, parts.count()), (3, 2));
+        assert_eq!((version, parts.len()), (3, 2));
+        let unique = "00000000000000000005.checkpoint.0b0f-1.json".to_owned();
+        let more = [&more[..], std::slice::from_ref(&unique)].concat();
+        let found = Names::new(&more);
+        assert_eq!((found.checkpoint(), found.last()), (Some((5, vec![&unique])), Some(5)));
         assert_eq!(Names::new(&[]).last(), None);
     }
 }

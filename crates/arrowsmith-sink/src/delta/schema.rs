@@ -2,11 +2,12 @@
 //! Types of Delta and of Arrow: which Arrow type is written for a column, and what the table's
 //! schema calls it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use arrowsmith_core::{Error, Result};
+use arrowsmith_parquet::{ColumnMapping, FIELD_ID_KEY, PHYSICAL_NAME_KEY};
 use serde_json::{Map, Value, json};
 
 /// Characters that names of columns may not have without Delta's column mapping.
@@ -39,6 +40,15 @@ impl Column {
             .keys()
             .find(|key| known.iter().any(|k| key.starts_with(k)))
             .map(String::as_str)
+    }
+
+    /// Its name in files and in the log.
+    pub(super) fn physical_name(&self, mapping: ColumnMapping) -> &str {
+        let physical = self.metadata.get(PHYSICAL_NAME_KEY).and_then(Value::as_str);
+        match mapping {
+            ColumnMapping::None => &self.name,
+            ColumnMapping::Name | ColumnMapping::Id => physical.unwrap_or(&self.name),
+        }
     }
 
     fn json(&self) -> Value {
@@ -229,17 +239,22 @@ pub(super) fn widens(from: &Value, to: &Value) -> bool {
 
 /// The Arrow type of a column of a table.
 pub(super) fn arrow_of(path: &str, data_type: &Value) -> Result<DataType> {
-    arrow_within(path, data_type, 0)
+    arrow_within(path, data_type, ColumnMapping::None, 0)
 }
 
-fn arrow_within(path: &str, data_type: &Value, depth: usize) -> Result<DataType> {
+fn arrow_within(
+    path: &str,
+    data_type: &Value,
+    mapping: ColumnMapping,
+    depth: usize,
+) -> Result<DataType> {
     use DataType as T;
     let unknown = || Error::schema(path, format!("a type that is not known: {data_type}"));
     if depth > DEPTH_MAX {
         return Err(Error::schema(path, format!("nested more than {DEPTH_MAX} levels deep")));
     }
     let inner = |name: &str| -> Result<DataType> {
-        arrow_within(path, data_type.get(name).ok_or_else(unknown)?, depth + 1)
+        arrow_within(path, data_type.get(name).ok_or_else(unknown)?, mapping, depth + 1)
     };
     if let Some(name) = data_type.as_str() {
         return Ok(match name {
@@ -271,13 +286,33 @@ fn arrow_within(path: &str, data_type: &Value, depth: usize) -> Result<DataType>
             let fields = fields.iter().map(|field| {
                 let name = field.get("name").and_then(Value::as_str).ok_or_else(unknown)?;
                 let inner = field.get("type").ok_or_else(unknown)?;
-                let inner = arrow_within(&format!("{path}.{name}"), inner, depth + 1)?;
-                Ok(Field::new(name, inner, true))
+                let path = format!("{path}.{name}");
+                let inner = arrow_within(&path, inner, mapping, depth + 1)?;
+                let metadata = field.get("metadata").and_then(Value::as_object);
+                Ok(Field::new(name, inner, true).with_metadata(in_files(metadata, mapping)))
             });
             Ok(T::Struct(fields.collect::<Result<Vec<_>>>()?.into()))
         }
         _ => Err(unknown()),
     }
+}
+
+/// The metadata of a field by which it is found in files.
+fn in_files(
+    metadata: Option<&Map<String, Value>>,
+    mapping: ColumnMapping,
+) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    let Some(metadata) = metadata.filter(|_| mapping != ColumnMapping::None) else { return found };
+    if let Some(name) = metadata.get(PHYSICAL_NAME_KEY).and_then(Value::as_str) {
+        found.insert(PHYSICAL_NAME_KEY.to_owned(), name.to_owned());
+    }
+    if let Some(id) = metadata.get("delta.columnMapping.id").and_then(Value::as_i64)
+        && mapping == ColumnMapping::Id
+    {
+        found.insert(FIELD_ID_KEY.to_owned(), id.to_string());
+    }
+    found
 }
 
 /// `decimal(10,2)`.
@@ -290,10 +325,11 @@ fn decimal(name: &str) -> Option<DataType> {
 }
 
 /// The Arrow schema of columns.
-pub(super) fn arrow(columns: &[Column]) -> Result<Schema> {
+pub(super) fn arrow(columns: &[Column], mapping: ColumnMapping) -> Result<Schema> {
     let fields = columns.iter().map(|column| {
-        let data_type = arrow_of(&column.name, &column.data_type)?;
-        Ok(Field::new(&column.name, data_type, true))
+        let data_type = arrow_within(&column.name, &column.data_type, mapping, 0)?;
+        let metadata = in_files(Some(&column.metadata), mapping);
+        Ok(Field::new(&column.name, data_type, true).with_metadata(metadata))
     });
     Ok(Schema::new(fields.collect::<Result<Vec<_>>>()?))
 }

@@ -433,7 +433,9 @@ fn what_is_not_known_is_refused() {
         (change(last, "/add", "deletionVector", serde_json::json!({"a": 1})), true, false),
     ];
     for (key, value, reads, writes) in [
-        ("delta.columnMapping.mode", "name", true, true),
+        ("delta.columnMapping.mode", "name", false, true),
+        ("delta.columnMapping.mode", "id", false, true),
+        ("delta.columnMapping.mode", "new", true, true),
         ("delta.constraints.a", "n > 0", false, true),
         ("delta.enableRowTracking", "true", false, true),
         ("delta.enableRowTracking", "false", false, false),

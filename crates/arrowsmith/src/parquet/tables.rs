@@ -206,5 +206,5 @@ fn delta_table_at(
         Ok(DataFile { input, partitions: file.partitions, deleted: file.deleted })
     });
     let files = files.collect::<Result<Vec<_>>>()?;
-    Ok(Table { schema: table.schema()?, files, mapping: ColumnMapping::None })
+    Ok(Table { schema: table.schema()?, files, mapping: table.mapping()? })
 }

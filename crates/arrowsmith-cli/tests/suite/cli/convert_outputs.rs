@@ -143,6 +143,71 @@ fn deleted_rows_of_a_delta_table_are_not_read() {
     assert!(ran.stderr.contains("No such file"), "{}", ran.stderr);
 }
 
+/// The records of what is converted, in the order of their texts.
+fn records(folder: &Folder, args: &[&str]) -> Vec<String> {
+    convert(folder, &[args, &["-o", "records.jsonl"]].concat(), 0);
+    let text = String::from_utf8(folder.read("records.jsonl")).unwrap();
+    let mut records: Vec<String> = text.lines().map(str::to_owned).collect();
+    records.sort();
+    records
+}
+
+/// Columns and fields that were renamed, dropped, added and widened, and checkpoints of version 2:
+/// tables of Delta Lake itself, with the rows that Spark reads.
+#[test]
+fn tables_of_delta_lake_have_the_rows_that_spark_reads() {
+    let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/delta");
+    let folder = Folder::new();
+    let mut tried = 0;
+    for name in ["mapped-name", "mapped-id", "widened", "sidecars-json", "sidecars-parquet"] {
+        let table = tables.join(name).display().to_string();
+        let expected = records(&folder, &[&format!("{table}/_rows.parquet")]);
+        for args in [&["--engine", "cpu"][..], &["--engine", "reference", "--threads", "1"]] {
+            let read = [&[&table, "--format", "delta"], args].concat();
+            assert_eq!(records(&folder, &read), expected, "{name} {args:?}");
+            tried += expected.len();
+        }
+    }
+    assert_eq!(tried, 2 * (10 + 10 + 5 + 10 + 10));
+    for name in ["mapped-name", "mapped-id"] {
+        let table = tables.join(name).display().to_string();
+        let read =
+            |args: &[&str]| records(&folder, &[&[&table, "--format", "delta"], args].concat());
+        let found = read(&["--where", "s.z > 3 and part = 'even'", "--columns", "part,s.z,l.w"]);
+        let expected = |n: i32, rest: &str| {
+            format!("{{\"part\":\"even\",\"s\":{{\"z\":{n}}},\"l\":[{{\"w\":{rest}}}]}}")
+        };
+        let new = [10, 11, 12, 13].map(|n| expected(n, "3"));
+        assert_eq!(found, [&new[..], &[expected(4, "1},{\"w\":4")]].concat(), "{name}");
+        // Fields that earlier files lack are null there, in conditions, too.
+        let found = read(&["--where", "s.d is null and gone is null", "--columns", "s.d,gone"]);
+        assert_eq!(found, vec!["{\"s\":{\"d\":null},\"gone\":null}"; 6], "{name}");
+        for gone in ["s.b", "s.a", "name", "p"] {
+            let ran = folder.run(&[
+                "convert",
+                &table,
+                "--format",
+                "delta",
+                "--columns",
+                gone,
+                "-o",
+                "x.jsonl",
+            ]);
+            assert!(ran.status != 0 && ran.stderr.contains(gone), "{}", ran.stderr);
+        }
+        let infer = folder.run(&["infer", &table, "--format", "delta"]);
+        let schema = String::from_utf8(infer.stdout).unwrap();
+        assert!(schema.starts_with("key: int64") && !schema.contains("physical"), "{schema}");
+    }
+    // Nothing is added by names that are not those of the files.
+    let copy = folder.path("copy").display().to_string();
+    let copied = Command::new("cp").arg("-r").arg(tables.join("mapped-name")).arg(&copy).status();
+    assert!(copied.unwrap().success());
+    input(&folder, 0..3);
+    let ran = convert(&folder, &["in.jsonl", "-o", "copy", "--to", "delta", "--append"], 1);
+    assert!(ran.stderr.contains("mapped names"), "{}", ran.stderr);
+}
+
 #[test]
 fn a_delta_table_is_written_grows_and_is_read() {
     let folder = Folder::new();
