@@ -39,6 +39,7 @@ mod builder;
 mod cut;
 mod decide;
 mod earlier;
+mod exact;
 mod faults;
 mod grow;
 mod in_flight;

@@ -16,7 +16,7 @@ use arrowsmith_core::{Error, Result};
 use arrowsmith_parquet::{Column, Conversion, Filter, Leaf, Physical, Predicate, ReadPlan};
 use arrowsmith_source::DataFile;
 
-use crate::decide;
+use crate::{decide, exact};
 
 /// The partition columns of a set of files.
 #[derive(Debug, Clone, Default)]
@@ -110,8 +110,7 @@ impl Partitions {
         let values = self.fields.iter().zip(&file.partitions).map(|(field, (name, value))| {
             let Some(value) = value else { return Ok(new_null_array(field.data_type(), 1)) };
             let text: ArrayRef = Arc::new(StringArray::from(vec![value.as_str()]));
-            let options = CastOptions { safe: false, ..CastOptions::default() };
-            cast_with_options(&text, field.data_type(), &options).map_err(|_| {
+            exact::cast(&text, field.data_type()).map_err(|_| {
                 let file = file.input.name().unwrap_or_default();
                 let data_type = field.data_type();
                 Error::Config(format!("{file}: {name}={value} is no value of type {data_type}"))

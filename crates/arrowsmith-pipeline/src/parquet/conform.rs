@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, StructArray, make_array, new_null_array};
-use arrow_cast::{CastOptions, can_cast_types, cast_with_options};
+use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, FieldRef, Fields};
 use arrowsmith_core::Result;
+
+use crate::exact::cast;
 
 /// Whether columns of a type can be made those of another.
 pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
@@ -53,7 +55,7 @@ pub(super) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
     match (array.data_type(), to) {
         (DataType::Struct(_), DataType::Struct(to)) => structs(array.as_struct(), to),
-        (DataType::Map(_, _), DataType::Map(entries, _)) if has_struct(entries.data_type()) => {
+        (DataType::Map(_, _), DataType::Map(entries, _)) => {
             let DataType::Struct(fields) = entries.data_type() else { return cast(array, to) };
             let pairs = array.as_map().entries();
             let parts = pairs.columns().iter().zip(fields);
@@ -64,7 +66,7 @@ pub(super) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             Ok(make_array(data.child_data(vec![pairs.to_data()]).build()?))
         }
         (from, _) => match item(to) {
-            Some(wanted) if has_struct(wanted.data_type()) && item(from).is_some() => {
+            Some(wanted) if item(from).is_some() => {
                 let data = array.to_data();
                 let items = make_array(data.child_data()[0].clone());
                 let items = conform(&items, wanted.data_type())?;
@@ -87,11 +89,6 @@ fn structs(array: &StructArray, to: &Fields) -> Result<ArrayRef> {
     let nulls = array.nulls().cloned();
     let array = StructArray::try_new_with_length(to.clone(), fields, nulls, array.len())?;
     Ok(Arc::new(array))
-}
-
-fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    Ok(cast_with_options(array, to, &options)?)
 }
 
 pub(super) fn find<'a>(fields: &'a Fields, name: &str) -> Option<(usize, &'a FieldRef)> {

@@ -9,7 +9,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::filter::filter;
 use arrow_select::take::take;
-use arrowsmith_core::{Error, FileErrorKind, Result};
+use arrowsmith_core::{Error, FileErrorKind, FilePlace, Result};
 use arrowsmith_engine::ColumnDecoder;
 use arrowsmith_parquet::row_bytes;
 
@@ -75,8 +75,8 @@ fn fitting(rows: usize, width: usize, bytes_max: usize) -> Result<usize> {
 /// A column being decoded.
 pub(crate) struct FieldTask {
     stream: Stream,
-    /// The type that the batches have, if the file has another.
-    cast_to: Option<DataType>,
+    /// The type that the batches have, if the file has another, and where the column is.
+    cast_to: Option<(DataType, FilePlace)>,
     /// Which of the decoded rows stay; `None`: all.
     mask: Option<BooleanBuffer>,
     /// Rows that are decoded in all, and so far.
@@ -98,9 +98,21 @@ impl FieldTask {
         (rows, mask): (usize, Option<BooleanBuffer>),
         bytes_stored: u64,
     ) -> Self {
-        let cast_to = (field.data_type() != stored).then(|| field.data_type().clone());
+        let cast_to = (field.data_type() != stored).then(|| {
+            let column = Some(field.name().clone());
+            (field.data_type().clone(), FilePlace { column, ..FilePlace::default() })
+        });
         let (rows_done, pending, weight) = (0, None, 0);
         Self { stream, cast_to, mask, rows, rows_done, pending, bytes_stored, weight }
+    }
+
+    /// Says in which file the column is.
+    pub(crate) fn in_file(mut self, source: Option<&Arc<str>>, row_group: usize) -> Self {
+        if let Some((_, place)) = &mut self.cast_to {
+            place.source = source.cloned();
+            place.row_group = Some(row_group);
+        }
+        self
     }
 
     /// The next `rows` rows, or fewer as [`Stream::next`] says, without those that the mask
@@ -111,12 +123,13 @@ impl FieldTask {
             None => self.stream.next(rows, bytes_max)?,
         };
         let mut array = match &self.cast_to {
-            Some(data_type) => {
+            Some((data_type, place)) => {
                 let fit = rows_to_cast(&array, data_type, bytes_max).min(rows);
                 if fit < array.len() {
                     self.pending = Some(array.slice(fit, array.len() - fit));
                 }
-                conform(&array.slice(0, fit.min(array.len())), data_type)?
+                let rows = array.slice(0, fit.min(array.len()));
+                conform(&rows, data_type).map_err(|error| error.at(|at| *at = place.clone()))?
             }
             None => array,
         };

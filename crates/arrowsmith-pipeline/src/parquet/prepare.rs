@@ -271,7 +271,7 @@ impl Prepared {
                     }
                     let mut task = FieldTask::new(stream, field, column.data_type(), mask, stored);
                     task.weight = plain;
-                    task
+                    task.in_file(file.name(), window.row_group)
                 }
             });
         }
