@@ -52,15 +52,45 @@ const FIRST: &str = r#"{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
 {"metaData":{"id":"x","format":{"provider":"parquet"},"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}","partitionColumns":["k"]}}
 "#;
 
+/// The file of a checkpoint that names a sidecar.
+const MANIFEST: &str = r#"{"checkpointMetadata":{"version":3}}
+{"sidecar":{"path":"s%2Eparquet","sizeInBytes":1,"modificationTime":1}}
+"#;
+
 /// A byte chooses what the rest is: commits between zero bytes; names of files of the log, one per
-/// line, that all are the same commit; or a checkpoint, alone or before that commit.
+/// line, that all are the same commit; or a checkpoint, alone or before that commit, as text, or in
+/// a sidecar.
 pub fn log(data: &[u8]) {
     let [how, rest @ ..] = data else { return };
     let log = Log::default();
     let put = |name: String, bytes: &[u8]| {
         log.0.lock().expect("no panic").insert(name, bytes.to_vec());
     };
-    match how % 4 {
+    match how {
+        b'J' => put(format!("{:020}.checkpoint.u-1.json", 3), rest),
+        b'S' => {
+            put(format!("{:020}.json", 4), FIRST.as_bytes());
+            put(format!("{:020}.checkpoint.u-1.json", 3), MANIFEST.as_bytes());
+            put("_sidecars/s.parquet".to_owned(), rest);
+        }
+        how => plain(how % 4, rest, put),
+    }
+    let load = || Table::load(Arc::new(log.clone()), "fuzz");
+    let Ok(Some(table)) = load() else { return };
+    let _ = table.schema();
+    let Ok(files) = table.files() else { return };
+    for file in &files {
+        assert!(!file.path.starts_with('/') && !file.path.contains("://"), "{file:?}");
+        assert!(file.path.split('/').all(|name| name != ".."), "{file:?}");
+        assert!(file.url_path().is_ascii(), "{file:?}");
+        assert_eq!(file.partitions.len(), table.partition_columns().len(), "{file:?}");
+    }
+    append(&log, table, files.len());
+}
+
+/// A log without checkpoints of version 2.
+fn plain(how: u8, rest: &[u8], put: impl Fn(String, &[u8])) {
+    match how {
         0 => {
             for (version, commit) in rest.split(|byte| *byte == 0).enumerate() {
                 put(format!("{version:020}.json"), commit);
@@ -78,17 +108,6 @@ pub fn log(data: &[u8]) {
             }
         }
     }
-    let load = || Table::load(Arc::new(log.clone()), "fuzz");
-    let Ok(Some(table)) = load() else { return };
-    let _ = table.schema();
-    let Ok(files) = table.files() else { return };
-    for file in &files {
-        assert!(!file.path.starts_with('/') && !file.path.contains("://"), "{file:?}");
-        assert!(file.path.split('/').all(|name| name != ".."), "{file:?}");
-        assert!(file.url_path().is_ascii(), "{file:?}");
-        assert_eq!(file.partitions.len(), table.partition_columns().len(), "{file:?}");
-    }
-    append(&log, table, files.len());
 }
 
 /// Adds no rows to the table, where that is possible.

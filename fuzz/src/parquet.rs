@@ -2,8 +2,11 @@
 //! Bodies of the targets for Parquet: whole files, page streams, value decoders, levels.
 
 use arrow_buffer::{ArrowNativeType, ToByteSlice};
+use arrow_schema::Fields;
 use arrowsmith_core::Limits;
-use arrowsmith_parquet::{File, Page, Pages, ReadOptions, ReadPlan};
+use arrowsmith_parquet::{
+    ColumnMapping, File, PHYSICAL_NAME_KEY, Page, Pages, ReadOptions, ReadPlan,
+};
 use arrowsmith_simd::column::{
     BigEndian, Cast, Decode, DecodeBytes, DecodeStrings, Delta, DeltaLengthStrings, DeltaStrings,
     DictionaryStrings, Gather, GatherBytes, Hybrid, Indices, Int96, Plain, PlainBytes,
@@ -30,11 +33,28 @@ pub fn parquet_file(data: &[u8]) {
     let bytes = Bytes::copy_from_slice(data);
     let Ok(file) = File::open(bytes, &limits()) else { return };
     if let Ok(plan) = ReadPlan::new(&file, &ReadOptions::default()) {
+        with_other_names(&file, &plan);
         for group in 0..file.row_groups().min(4) {
             let _ = plan.ranges(&file, group);
             for leaf in plan.leaves().into_iter().take(8) {
                 walk(&file, group, leaf);
             }
+        }
+    }
+}
+
+/// The columns of a table that has other names for those of the file are as many.
+fn with_other_names(file: &File, plan: &ReadPlan) {
+    let fields = plan.schema.fields().iter().enumerate().map(|(number, field)| {
+        let mut metadata = field.metadata().clone();
+        metadata.insert(PHYSICAL_NAME_KEY.to_owned(), field.name().clone());
+        field.as_ref().clone().with_name(format!("column {number}")).with_metadata(metadata)
+    });
+    let fields: Fields = fields.collect();
+    for mapping in [ColumnMapping::Name, ColumnMapping::Id] {
+        let Ok(renamed) = file.with_names_of(&fields, mapping) else { continue };
+        if let Ok(found) = ReadPlan::new(&renamed, &ReadOptions::default()) {
+            assert_eq!(found.leaves().len(), plan.leaves().len(), "{mapping:?}");
         }
     }
 }
