@@ -95,6 +95,8 @@ pub(super) struct Object {
     count: u64,
     /// The index at which the next key is expected.
     next: usize,
+    /// Whether types are given for fields of it, so that it is an object even without keys.
+    is_typed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -311,6 +313,32 @@ impl Node {
         }
     }
 
+    /// Makes an object of what had no value, or objects without keys, where a field inside has a
+    /// type that is given: `path` is what is around it.
+    pub(super) fn open(&mut self, path: &[String]) {
+        match &mut self.kind {
+            Kind::Nothing => {
+                let object = Object { is_typed: true, ..Object::default() };
+                self.kind = Kind::Object(Box::new(object));
+            }
+            Kind::List(item) => item.open(path),
+            Kind::Object(object) if object.fields.is_empty() => object.is_typed = true,
+            Kind::Object(object) => {
+                if let Some((name, rest)) = path.split_first()
+                    && let Some(&place) = object.places.get(name.as_str())
+                {
+                    object.fields[place].node.open(rest);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether it is an object with this key.
+    pub(super) fn has_key(&self, name: &str) -> bool {
+        matches!(&self.kind, Kind::Object(object) if object.places.contains_key(name))
+    }
+
     fn into_field(self, name: &str, missing: bool, options: &InferOptions) -> Field {
         let nullable = !options.strict_nulls || self.nulls || missing;
         let data_type = match self.kind {
@@ -325,6 +353,7 @@ impl Node {
                 let item = item.into_field(Field::LIST_FIELD_DEFAULT_NAME, false, options);
                 DataType::List(Arc::new(item))
             }
+            Kind::Object(object) if object.is_typed => DataType::Struct(Fields::empty()),
             // Objects without keys: likewise.
             Kind::Object(object) if object.fields.is_empty() => return json(name, nullable),
             Kind::Object(object) if object.is_map(options) => map(object.into_values(), options),

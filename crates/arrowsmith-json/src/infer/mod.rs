@@ -18,6 +18,7 @@ use arrow_schema::Schema;
 use arrowsmith_core::{
     Chunk, DataError, Dialect, Error, ErrorKind, Framing, Limits, Position, Result, foreign,
 };
+use arrowsmith_plan::split_path;
 
 use lattice::{Node, Place, Room};
 use reader::{Fault, Reader, Rules};
@@ -47,6 +48,9 @@ pub struct InferOptions {
     pub allow_nan: bool,
     /// Strings that count as `null`. Default: none.
     pub nulls: Vec<String>,
+    /// Paths whose types are given whatever is inferred: a field around one is an object, where no
+    /// value says otherwise. Default: none.
+    pub typed: Vec<String>,
     /// The dialect of decoders of the schema. Types do not depend on it, what is left to
     /// [`Inferrer::watch`] does. Default: ISO 8601.
     pub dialect: Dialect,
@@ -64,6 +68,7 @@ impl Default for InferOptions {
             skip_malformed: false,
             allow_nan: false,
             nulls: Vec::new(),
+            typed: Vec::new(),
             dialect: Dialect::Iso,
             limits: Limits::default(),
         }
@@ -180,7 +185,16 @@ impl Inferrer {
         if self.records == 0 {
             return Err(Error::schema("", "there are no records to infer a schema from"));
         }
-        let root = if self.has_objects() { self.root } else { self.others };
+        let mut root = if self.has_objects() { self.root } else { self.others };
+        for typed in &self.options.typed {
+            // A name may have dots.
+            let path = if root.has_key(typed) { Vec::new() } else { split_path(typed) };
+            if let [around @ .., _] = &*path
+                && !around.is_empty()
+            {
+                root.open(around);
+            }
+        }
         Ok(root.into_schema(&self.options))
     }
 

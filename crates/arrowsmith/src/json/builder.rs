@@ -520,6 +520,8 @@ impl JsonReadOptions {
         sampling.infer.allow_nan = self.allow_nan;
         sampling.infer.object_keys_max = self.object_keys_max;
         sampling.infer.nulls = self.coerce.iter().flat_map(|all| all.nulls.clone()).collect();
+        let types = self.types.iter().flat_map(|types| types.fields());
+        sampling.infer.typed = types.map(|field| field.name().clone()).collect();
         sampling.infer.dialect = self.dialect;
         sampling.infer.skip_malformed = self.on_error != OnError::Fail;
         sampling

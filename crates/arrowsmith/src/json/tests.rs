@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Date32Type;
+use arrow_array::types::{Date32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::{Dialect, Error, ErrorKind, OnError, Result};
@@ -151,6 +151,48 @@ fn types_of_some_columns_are_given_and_the_rest_is_inferred() {
     };
     let refused = ReaderBuilder::new().options(below).open([Input::bytes(text)]);
     assert!(matches!(refused, Err(Error::Schema { path, .. }) if path == "id.x"));
+}
+
+/// What is around a field with a type is an object, even if the sample has no value of it.
+#[test]
+fn types_do_not_depend_on_what_was_sampled() {
+    let types = parse_schema("u.id: int64, l.x.y: utf8, w.z: bool, \"k.k\": int8").unwrap();
+    let value = "{\"u\":{\"id\":5},\"l\":[{\"x\":{\"y\":\"a\"}}],\"w\":{\"z\":true},\"k.k\":1}\n";
+    for sample in [
+        "{\"u\":null,\"l\":[],\"w\":{},\"k.k\":2}\n",
+        "{\"u\":{},\"l\":[{\"x\":null}],\"w\":null,\"k.k\":2}\n",
+        value,
+    ] {
+        let options = JsonReadOptions {
+            types: Some(Arc::new(types.clone())),
+            infer_records: InferRecords::First(1),
+            ..JsonReadOptions::default()
+        };
+        let input = || [Input::bytes(format!("{sample}{value}"))];
+        let all = ReaderBuilder::new().options(options.clone()).read_all(input()).unwrap();
+        let mut reader = ReaderBuilder::new().options(options).open(input()).unwrap();
+        assert_eq!(all.0, reader.schema(), "{sample}");
+        let mut rows = 0;
+        while let Some(batch) = reader.next_batch().unwrap() {
+            let last = batch.num_rows() - 1;
+            rows += batch.num_rows();
+            let column = |name: &str| batch.column_by_name(name).unwrap();
+            let id = column("u").as_struct().column_by_name("id").unwrap();
+            assert_eq!(id.as_primitive::<Int64Type>().value(last), 5, "{sample}");
+            let items = column("l").as_list::<i32>().value(last);
+            let y = items.as_struct().column(0).as_struct().column(0).as_string::<i32>();
+            assert_eq!(y.value(0), "a", "{sample}");
+            assert!(column("w").as_struct().column(0).as_boolean().value(last), "{sample}");
+            assert_eq!(column("k.k").data_type(), &DataType::Int8);
+        }
+        assert_eq!(rows, 2);
+    }
+    // An object with other keys keeps them.
+    let text = "{\"u\":{\"n\":1}}\n";
+    let types = Some(Arc::new(parse_schema("u.id: int64").unwrap()));
+    let options = JsonReadOptions { types, ..JsonReadOptions::default() };
+    let found = infer_schema([Input::bytes(text)], &options).unwrap();
+    assert_eq!(*found.schema, parse_schema("u: struct<n: int64, id: int64>").unwrap());
 }
 
 #[test]
