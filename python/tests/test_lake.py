@@ -133,6 +133,10 @@ def test_a_table_without_rows(delta: Path) -> None:
     scan = arrowsmith.scan_parquet(delta, table="delta").filter("key = 'a' and n > 1").select("x")
     assert (len(scan.collect()), scan.schema.names) == (0, ["x"])
     assert arrowsmith.scan_parquet(delta, table="delta").split(1) == []
+    typed = arrowsmith.read_parquet(delta, table="delta", partitions="key: large_utf8")
+    assert pa.table(typed).schema.field("key").type == pa.large_utf8()
+    with pytest.raises(ConfigError, match="no partition column nope"):
+        arrowsmith.read_parquet(delta, table="delta", partitions="nope: int8")
 
 
 def test_rows_that_iceberg_tables_have_deleted() -> None:

@@ -67,6 +67,12 @@ impl ReaderBuilder {
         self
     }
 
+    /// Takes the types of partition columns, for a table that has no file with values of them.
+    #[cfg(feature = "tables")]
+    pub(super) fn take_partitions(&mut self) -> Option<SchemaRef> {
+        self.options.partitions.take()
+    }
+
     /// An engine that is already open, instead of the one that the options name. The first of a
     /// chain that does not decline a column decodes it.
     #[must_use]

@@ -112,12 +112,16 @@ impl Table {
     /// # Errors
     /// As [`ReaderBuilder::open`].
     pub fn reader(self, builder: ReaderBuilder) -> Result<ParquetReader> {
-        let builder = builder.schema(Arc::clone(&self.schema)).column_mapping(self.mapping);
-        match self.files.is_empty() {
-            false => builder.open(self.files),
-            // So that what is wrong with options is the same as in tables with rows.
-            true => builder.open([empty_file(&self.schema)?]),
+        let mut builder = builder.column_mapping(self.mapping);
+        if !self.files.is_empty() {
+            return builder.schema(self.schema).open(self.files);
         }
+        let mut schema = self.schema;
+        if let Some(partitions) = builder.take_partitions() {
+            schema = Arc::new(with_types(&schema, &partitions)?);
+        }
+        // So that what is wrong with options is the same as in tables with rows.
+        builder.schema(Arc::clone(&schema)).open([empty_file(&schema)?])
     }
 }
 
@@ -158,6 +162,19 @@ fn iceberg_table(mut table: iceberg::Table) -> Result<Table> {
         }
     }
     Ok(Table { schema: table.schema, files: table.files, mapping: ColumnMapping::Id })
+}
+
+/// A schema in which some columns have other types.
+fn with_types(schema: &Schema, types: &Schema) -> Result<Schema> {
+    let mut fields = schema.fields().to_vec();
+    for field in types.fields() {
+        let column = fields.iter_mut().find(|column| column.name() == field.name());
+        let column = column.ok_or_else(|| {
+            Error::Config(format!("the table has no partition column {}", field.name()))
+        })?;
+        *column = Arc::new(column.as_ref().clone().with_data_type(field.data_type().clone()));
+    }
+    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// A file with these columns and no rows.
