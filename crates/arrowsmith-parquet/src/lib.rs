@@ -44,4 +44,4 @@ pub use plan::{
 pub use predicate::{Comparison, Literal, Predicate};
 pub use prune::RowSelection;
 pub use rows::{count_rows, uncounted_column};
-pub use schema::FIELD_ID_KEY;
+pub use schema::{FIELD_ID_KEY, leads_into, leads_to};

@@ -23,6 +23,7 @@ use crate::plan::{Column, Leaf, List, ListKind, Map, ReadPlan, RepeatedLevels, S
 pub(crate) use hint::{ARROW_SCHEMA_KEY, is_sound_in as has_arrow_schema};
 use leaf::Primitive;
 use select::Selection;
+pub use select::{leads_into, leads_to};
 
 /// Metadata key of a field's id in the Parquet schema.
 pub const FIELD_ID_KEY: &str = "PARQUET:field_id";

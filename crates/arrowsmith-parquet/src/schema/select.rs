@@ -136,22 +136,30 @@ fn mark(
 
 /// Whether a dotted path is that of these names, or of some at their start. Names that contain dots
 /// may be in quotes.
-fn leads_to(column: &str, names: &[String]) -> bool {
+pub fn leads_to(column: &str, names: &[String]) -> bool {
+    after_names(column, names) == Some("")
+}
+
+/// Whether a dotted path is of something inside of what these names lead to.
+pub fn leads_into(column: &str, names: &[String]) -> bool {
+    after_names(column, names).is_some_and(|rest| !rest.is_empty())
+}
+
+/// What a path has after these names, or nothing if it ends with one of them; `None` if it has
+/// others.
+fn after_names<'a>(column: &'a str, names: &[String]) -> Option<&'a str> {
     let mut rest = column;
     for name in names {
         let after = match rest.strip_prefix('"') {
             Some(quoted) => after_quoted(quoted, name).or_else(|| rest.strip_prefix(name.as_str())),
             None => rest.strip_prefix(name.as_str()),
         };
-        match after {
-            Some("") => return true,
-            after => match after.and_then(|after| after.strip_prefix('.')) {
-                Some(after) => rest = after,
-                None => return false,
-            },
+        match after? {
+            "" => return Some(""),
+            after => rest = after.strip_prefix('.').filter(|rest| !rest.is_empty())?,
         }
     }
-    false
+    Some(rest)
 }
 
 /// What follows a name in quotes, of which the first is not there any more.

@@ -399,17 +399,14 @@ fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
     let partitions = request.partitions.fields.iter();
     fields.extend(partitions.filter_map(|field| requested.of(field)));
     if request.schema.is_some() {
-        let names: Vec<&str> = match &request.options.columns {
-            Some(columns) => columns.iter().map(String::as_str).collect(),
-            None => table.map(|field| field.name().as_str()).collect(),
+        let places: HashMap<&str, usize> = match &request.options.columns {
+            Some(columns) => columns.iter().map(String::as_str).zip(0..).collect(),
+            None => table.map(|field| field.name().as_str()).zip(0..).collect(),
         };
-        let mut places = HashMap::with_capacity(names.len());
-        for (place, name) in names.into_iter().enumerate() {
-            places.entry(name).or_insert(place);
-            places.entry(name.split('.').next().unwrap_or(name)).or_insert(place);
-        }
-        fields
-            .sort_by_key(|field| places.get(field.name().as_str()).copied().unwrap_or(usize::MAX));
+        fields.sort_by_cached_key(|field| {
+            let place = places.get(field.name().as_str()).copied();
+            place.or_else(|| requested.place(field.name())).unwrap_or(usize::MAX)
+        });
     }
     let metadata =
         if request.is_mapped() { HashMap::new() } else { plan.schema.metadata().clone() };

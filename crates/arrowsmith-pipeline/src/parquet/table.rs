@@ -5,25 +5,29 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields};
-use arrowsmith_parquet::PHYSICAL_NAME_KEY;
+use arrowsmith_parquet::{PHYSICAL_NAME_KEY, leads_into, leads_to};
 
 use super::conform::{find, is_wider, item, with_item};
 
 /// The names that Parquet puts between a list and its items, and that are optional in paths.
-const LIST: &[&str] = &["list", "list.element", "element"];
+const LIST: &[&[&str]] = &[&["list"], &["list", "element"], &["element"]];
 
 /// The same for the values of a map.
-const MAP: &[&str] = &["key_value", "key_value.value", "value"];
+const MAP: &[&[&str]] = &[&["key_value"], &["key_value", "value"], &["value"]];
 
 /// Whether a schema has a column of this path. What is inside of lists and maps is not looked for.
 pub(super) fn has_path(fields: &Fields, path: &str) -> bool {
-    fields.iter().any(|field| match path.strip_prefix(field.name()) {
-        Some("") => true,
-        Some(rest) => rest.strip_prefix('.').is_some_and(|rest| match field.data_type() {
-            DataType::Struct(fields) => has_path(fields, rest),
+    has_path_below(fields, path, &[])
+}
+
+fn has_path_below(fields: &Fields, path: &str, around: &[String]) -> bool {
+    fields.iter().any(|field| {
+        let names = [around, std::slice::from_ref(field.name())].concat();
+        let is_inside = || match field.data_type() {
+            DataType::Struct(fields) => has_path_below(fields, path, &names),
             other => item(other).is_some() || matches!(other, DataType::Map(..)),
-        }),
-        None => false,
+        };
+        leads_to(path, &names) || (leads_into(path, &names) && is_inside())
     })
 }
 
@@ -33,23 +37,30 @@ pub(super) struct Requested<'a>(pub(super) Option<&'a [String]>);
 
 impl Requested<'_> {
     /// Whether a field, by all of its paths, is requested, or what it is inside of.
-    fn whole(self, paths: &[String]) -> bool {
+    fn whole(self, paths: &[Names]) -> bool {
         let Some(requested) = self.0 else { return true };
-        requested.iter().any(|requested| paths.iter().any(|path| is_within(path, requested)))
+        requested.iter().any(|requested| paths.iter().any(|names| leads_to(requested, names)))
     }
 
     /// Whether something inside of it is requested.
-    fn part(self, paths: &[String]) -> bool {
+    fn part(self, paths: &[Names]) -> bool {
         let mut requested = self.0.unwrap_or_default().iter();
-        requested.any(|requested| paths.iter().any(|path| is_within(requested, path)))
+        requested.any(|requested| paths.iter().any(|names| leads_into(requested, names)))
+    }
+
+    /// The place of the first request for a column, or for something inside of it.
+    pub(super) fn place(self, name: &str) -> Option<usize> {
+        let names = [name.to_owned()];
+        let is_it = |column: &String| leads_to(column, &names) || leads_into(column, &names);
+        self.0?.iter().position(is_it)
     }
 
     /// What is requested of a column that no file may have.
     pub(super) fn of(self, field: &Field) -> Option<FieldRef> {
-        self.of_path(field, &[field.name().clone()])
+        self.of_path(field, &[vec![field.name().clone()]])
     }
 
-    fn of_path(self, field: &Field, paths: &[String]) -> Option<FieldRef> {
+    fn of_path(self, field: &Field, paths: &[Names]) -> Option<FieldRef> {
         let plain = field.clone().with_metadata(plain(field));
         if self.whole(paths) {
             return Some(Arc::new(plain.with_data_type(without_names(field.data_type()))));
@@ -71,11 +82,11 @@ impl Requested<'_> {
     /// The type of a column by the first file: that of the file, with the fields of structs that
     /// the table has, and its types where they are wider.
     pub(super) fn evolved(self, stored: &DataType, field: &Field) -> DataType {
-        self.evolved_path(stored, field.data_type(), &[field.name().clone()])
+        self.evolved_path(stored, field.data_type(), &[vec![field.name().clone()]])
     }
 
-    fn evolved_path(self, stored: &DataType, table: &DataType, paths: &[String]) -> DataType {
-        let within = |stored: &FieldRef, table: &Field, paths: &[String]| {
+    fn evolved_path(self, stored: &DataType, table: &DataType, paths: &[Names]) -> DataType {
+        let within = |stored: &FieldRef, table: &Field, paths: &[Names]| {
             let data_type = self.evolved_path(stored.data_type(), table.data_type(), paths);
             let nullable = stored.is_nullable() || table.is_nullable();
             Arc::new(stored.as_ref().clone().with_data_type(data_type).with_nullable(nullable))
@@ -123,20 +134,25 @@ impl Requested<'_> {
     }
 }
 
+/// A path, as names from the root.
+type Names = Vec<String>;
+
 /// Whether a path is another one, or inside of it.
 pub(super) fn is_within(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn below(paths: &[String], field: &Field) -> Vec<String> {
-    paths.iter().map(|path| format!("{path}.{}", field.name())).collect()
+fn below(paths: &[Names], field: &Field) -> Vec<Names> {
+    paths.iter().map(|path| [&path[..], std::slice::from_ref(field.name())].concat()).collect()
 }
 
 /// The paths of what is inside of a list or a map.
-fn aliases(paths: &[String], names: &[&str]) -> Vec<String> {
-    let below =
-        paths.iter().flat_map(|path| names.iter().map(move |name| format!("{path}.{name}")));
-    paths.iter().cloned().chain(below).collect()
+fn aliases(paths: &[Names], names: &[&[&str]]) -> Vec<Names> {
+    let below = |path: &Names, names: &[&str]| {
+        path.iter().cloned().chain(names.iter().map(|&name| name.to_owned())).collect()
+    };
+    let inside = paths.iter().flat_map(|path| names.iter().map(move |names| below(path, names)));
+    paths.iter().cloned().chain(inside).collect()
 }
 
 /// The metadata of a field without its name in files.
@@ -219,6 +235,9 @@ mod tests {
         let requested = ["s.b.d".to_owned()];
         let found = Requested(Some(&requested)).evolved(&stored, &field);
         assert_eq!(found, record(&[("b", record(&[("d", DataType::Int8)]))]));
+        let stored = record(&[("a", DataType::Int32)]);
+        let quoted = ["\"s\".\"a\"".to_owned()];
+        assert_eq!(Requested(Some(&quoted)).evolved(&stored, &field), stored);
     }
 
     #[test]
@@ -229,6 +248,7 @@ mod tests {
             (&["a"][..], Some(field.data_type().clone())),
             (&["a.b.d", "x"], Some(record(&[("b", record(&[("d", DataType::Int8)]))]))),
             (&["a.e"], Some(record(&[("e", DataType::Int8)]))),
+            (&["\"a\".\"e\""], Some(record(&[("e", DataType::Int8)]))),
             (&["ab"], None),
             (&[], None),
         ] {
@@ -250,6 +270,7 @@ mod tests {
         for (path, is_there) in [
             ("a", true),
             ("a.b.c", true),
+            ("\"a\".\"b.c\"", true),
             ("a.b", false),
             ("d.x", true),
             ("e.x", false),

@@ -179,6 +179,13 @@ fn tables_of_delta_lake_have_the_rows_that_spark_reads() {
         };
         let new = [10, 11, 12, 13].map(|n| expected(n, "3"));
         assert_eq!(found, [&new[..], &[expected(4, "1},{\"w\":4")]].concat(), "{name}");
+        let quoted = ["\"part\",\"s\".\"z\",\"l\".w", "part,s.\"z\",l.\"w\""];
+        for columns in quoted {
+            assert_eq!(
+                read(&["--where", "s.z > 3 and part = 'even'", "--columns", columns]),
+                found
+            );
+        }
         // Fields that earlier files lack are null there, in conditions, too.
         let found = read(&["--where", "s.d is null and gone is null", "--columns", "s.d,gone"]);
         assert_eq!(found, vec!["{\"s\":{\"d\":null},\"gone\":null}"; 6], "{name}");
