@@ -7,7 +7,9 @@
 //! most batches end before.
 
 use arrowsmith_core::memory::Refused;
-use arrowsmith_core::{Chunk, DataError, ErrorKind, OnError, Position, Reject, Report, Result};
+use arrowsmith_core::{
+    Chunk, DataError, ErrorKind, Framing, OnError, Position, Reject, Report, Result,
+};
 
 use super::decoder::JsonDecoder;
 use super::records::{after_record, before_record, newlines, record_end, trim_space};
@@ -59,9 +61,12 @@ impl JsonDecoder {
         }
         self.reset_columns();
         let end = record_end(data, chunk.framing, at);
+        let next = after_record(data, chunk.framing, end);
         let bytes = &chunk.bytes[at..];
         let position = Position { source: chunk.position.source.clone(), ..error.position };
-        let one = Chunk { bytes, len: end - at, framing: chunk.framing, position };
+        // With its line end, which errors tell of.
+        let len = if chunk.framing == Framing::Lines { next - at } else { end - at };
+        let one = Chunk { bytes, len, framing: chunk.framing, position };
         match self.within(bytes_max, &one) {
             Ok(said) => {
                 let said = said?;
@@ -81,9 +86,8 @@ impl JsonDecoder {
                 report.records += 1;
             }
         }
-        let end = after_record(data, chunk.framing, end);
-        report.lines = newlines(&data[..end]);
-        report.unread = data.len() - end;
+        report.lines = newlines(&data[..next]);
+        report.unread = data.len() - next;
         Ok(report)
     }
 

@@ -87,6 +87,26 @@ fn texts(records: &[String]) -> [(String, Framing); 4] {
 }
 
 #[test]
+fn what_is_said_of_faults_does_not_depend_on_where_batches_end() {
+    let plan = plan("a: int8, t: utf8");
+    let records = ["{\"a\":1", "{\"t\":\"x\",", "{\"a\":400}", "{\"t\":", "{\"a\":2}", "[1", "{}{"];
+    let records: Vec<String> =
+        records.iter().cycle().take(40).map(|&text| text.to_owned()).collect();
+    let mut options = DecodeOptions::default();
+    for on_error in [OnError::Skip, OnError::Null] {
+        options.on_error = on_error;
+        for text in [records.join("\n") + "\n", records.join(" \r\n\n")] {
+            let (whole, said, ..) = in_batches(&plan, &options, &text, Framing::Lines, usize::MAX);
+            assert!(said.rejects.len() > 30, "{}", said.rejects.len());
+            for bytes in [1, 200, 1000] {
+                let (rows, parts, ..) = in_batches(&plan, &options, &text, Framing::Lines, bytes);
+                assert_eq!((&rows, &parts.rejects), (&whole, &said.rejects), "{bytes} bytes");
+            }
+        }
+    }
+}
+
+#[test]
 fn batches_end_between_records_and_nothing_else_changes() {
     let schema = format!("{}, t: utf8, l: list<struct<x: int64, y: utf8>>", wide(40));
     let plan = plan(&schema);
