@@ -3,11 +3,11 @@
 //! batch → sink.
 //!
 //! One object per line, in arrow-json's spelling: timestamps and dates are ISO 8601 (in UTC, if
-//! they have a time zone), binary is hexadecimal, decimals are numbers with all their digits, nulls
-//! are written as `null`. Values that JSON does not have (NaN, infinities) become null. A column of
-//! JSON text (`json` in the schema, Arrow's `arrow.json`) is written as JSON values, at any depth;
-//! a text in it that is not JSON becomes a string. It never reorders rows, and the file appears
-//! only when it is complete.
+//! they have a time zone), decimals are numbers with all their digits, nulls are written as `null`.
+//! Binary is base64, or hexadecimal where the schema says so, as it is read. Values that JSON does
+//! not have (NaN, infinities) become null. A column of JSON text (`json` in the schema, Arrow's
+//! `arrow.json`) is written as JSON values, at any depth; a text in it that is not JSON becomes a
+//! string. It never reorders rows, and the file appears only when it is complete.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod raw;
+mod encode;
 mod sink;
 
 pub use crate::text::TextCompression;

@@ -15,9 +15,12 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, Schema
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
-use super::raw::{self, RawJson};
+use super::encode::{self, Encoders};
 use crate::text::{TextCompression, TextOutput};
 use crate::times;
+
+/// The same in `arrowsmith-plan`, which this crate does not need otherwise.
+const ENCODING_METADATA_KEY: &str = "arrowsmith:encoding";
 
 /// The options of a [`JsonSink`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl Default for JsonOptions {
 
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {
-    /// The schema as written: every timestamp in UTC, every JSON text marked.
+    /// The schema as written: every timestamp in UTC, every JSON text and hexadecimal marked.
     schema: SchemaRef,
     writer: Writer<TextOutput, LineDelimited>,
     summary: SinkSummary,
@@ -51,7 +54,7 @@ impl JsonSink {
     pub fn new(output: Output, schema: &Schema, options: &JsonOptions) -> Result<Self> {
         let builder = WriterBuilder::new()
             .with_explicit_nulls(options.nulls)
-            .with_encoder_factory(Arc::new(RawJson));
+            .with_encoder_factory(Arc::new(Encoders));
         // A type that cannot be written is reported before the first byte.
         names_are_distinct("", schema.fields())?;
         let schema = Schema::new(schema.fields().iter().map(written).collect::<Vec<_>>());
@@ -127,14 +130,20 @@ fn names_are_distinct(path: &str, fields: &Fields) -> Result<()> {
 }
 
 /// The field as it is written: `+00:00` for every time zone in it (the same instants, which need no
-/// table of time zones), and [`raw::MARK`] for text that is JSON itself.
+/// table of time zones), and the types that [`encode`] tells apart.
 fn written(field: &FieldRef) -> FieldRef {
     use DataType as T;
+    let of_values = |values: &DataType| {
+        let field = Field::new("", values.clone(), true).with_metadata(field.metadata().clone());
+        written(&Arc::new(field)).data_type().clone()
+    };
     let data_type = match field.data_type() {
-        T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json(field) => raw::MARK,
-        T::Dictionary(_, values) if is_json(field) && values.is_string() => raw::MARK,
-        // The mark is for JSON only; other binary types have the same spelling.
-        T::BinaryView => T::LargeBinary,
+        T::Utf8 | T::LargeUtf8 | T::Utf8View if is_json(field) => encode::JSON,
+        T::Dictionary(_, values) if is_json(field) && values.is_string() => encode::JSON,
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) if is_hex(field) => {
+            encode::HEX
+        }
+        T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => encode::BASE64,
         T::Timestamp(unit, Some(_)) => T::Timestamp(*unit, Some("+00:00".into())),
         T::List(item) => T::List(written(item)),
         T::LargeList(item) => T::LargeList(written(item)),
@@ -143,13 +152,16 @@ fn written(field: &FieldRef) -> FieldRef {
         T::FixedSizeList(item, size) => T::FixedSizeList(written(item), *size),
         T::Struct(fields) => T::Struct(fields.iter().map(written).collect()),
         T::Map(entries, sorted) => T::Map(written(entries), *sorted),
-        T::Dictionary(key, value) => {
-            let value = written(&Arc::new(Field::new("", value.as_ref().clone(), true)));
-            T::Dictionary(key.clone(), Box::new(value.data_type().clone()))
-        }
+        T::Dictionary(key, values) => T::Dictionary(key.clone(), Box::new(of_values(values))),
+        T::RunEndEncoded(_, values) => of_values(values.data_type()),
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// Whether the schema says that binary values are hexadecimal: `encoding hex` in its text.
+fn is_hex(field: &Field) -> bool {
+    field.metadata().get(ENCODING_METADATA_KEY).is_some_and(|encoding| encoding == "hex")
 }
 
 /// Whether a field contains JSON text: Arrow's `arrow.json`.

@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Columns of JSON text, written as JSON values instead of strings.
+//! Values that arrow-json would write otherwise: JSON text as JSON values instead of strings, and
+//! binary as base64 or, by the schema, as hexadecimal, as JSON is read.
 //!
 //! arrow-json calls a factory for each array, but passes the field of a list or map also for its
-//! children. So such columns are marked by their type: the sink casts them, and no other column, to
-//! [`MARK`]. A column from another program with the name `arrow.json` may contain text that is not
-//! JSON: it is written as a string, never raw.
+//! children. So such columns are told apart by their type: the sink casts them, and no others, to
+//! [`JSON`], [`BASE64`] or [`HEX`]. A column from another program with the name `arrow.json` may
+//! contain text that is not JSON: it is written as a string, never raw.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, BinaryViewArray};
+use arrow_array::{Array, BinaryViewArray, LargeBinaryArray};
+use arrow_cast::base64::{BASE64_STANDARD, Engine};
 use arrow_json::writer::NullableEncoder;
 use arrow_json::{Encoder, EncoderFactory, EncoderOptions};
 use arrow_schema::{ArrowError, DataType, FieldRef};
 use serde::de::IgnoredAny;
 
 /// The type that columns of JSON text are cast to.
-pub(crate) const MARK: DataType = DataType::BinaryView;
+pub(super) const JSON: DataType = DataType::BinaryView;
+/// That of binary columns.
+pub(super) const BASE64: DataType = DataType::LargeBinary;
+/// That of binary columns in hexadecimal, which is how arrow-json writes it.
+pub(super) const HEX: DataType = DataType::Binary;
 
-/// Creates the encoders of marked columns.
+/// Creates the encoders of these columns.
 #[derive(Debug)]
-pub(crate) struct RawJson;
+pub(super) struct Encoders;
 
-impl EncoderFactory for RawJson {
+impl EncoderFactory for Encoders {
     fn make_default_encoder<'a>(
         &self,
         _field: &'a FieldRef,
         array: &'a dyn Array,
         _options: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
-        if *array.data_type() != MARK {
-            return Ok(None);
-        }
-        let encoder = Box::new(Raw(array.as_binary_view()));
+        let encoder: Box<dyn Encoder + 'a> = match array.data_type() {
+            data_type if *data_type == JSON => Box::new(Raw(array.as_binary_view())),
+            data_type if *data_type == BASE64 => Box::new(Base64(array.as_binary())),
+            _ => return Ok(None),
+        };
         Ok(Some(NullableEncoder::new(encoder, array.nulls().cloned())))
+    }
+}
+
+struct Base64<'a>(&'a LargeBinaryArray);
+
+impl Encoder for Base64<'_> {
+    fn encode(&mut self, idx: usize, out: &mut Vec<u8>) {
+        out.push(b'"');
+        let bytes = self.0.value(idx);
+        let start = out.len();
+        // Bounded: four bytes for three of a value that is in memory.
+        out.resize(start + bytes.len().div_ceil(3) * 4, 0);
+        // The text has just this length.
+        let len = BASE64_STANDARD.encode_slice(bytes, &mut out[start..]).unwrap_or_default();
+        out.truncate(start + len);
+        out.push(b'"');
     }
 }
 
