@@ -306,6 +306,17 @@ fn check_field(field: &Field, path: &str) -> Result<()> {
             "Parquet has no intervals finer than milliseconds: cast it to intervals of days and \
              milliseconds, or to a duration",
         ),
+        T::Decimal32(digits, scale)
+        | T::Decimal64(digits, scale)
+        | T::Decimal128(digits, scale)
+        | T::Decimal256(digits, scale)
+            if !(0..=i16::from(*digits)).contains(&i16::from(*scale)) =>
+        {
+            refuse(
+                "Parquet has no decimals of this scale: cast it to one from 0 to the number of \
+                 digits",
+            )
+        }
         T::FixedSizeBinary(bytes) if *bytes < 1 => {
             refuse("values of no bytes have no form in Parquet")
         }

@@ -31,6 +31,10 @@ fn types_that_parquet_does_not_have_are_refused_by_name() {
         DataType::Struct(Vec::<Field>::new().into()),
         DataType::RunEndEncoded(ends, values),
         DataType::FixedSizeBinary(0),
+        DataType::Decimal32(5, -2),
+        DataType::Decimal64(15, 16),
+        DataType::Decimal128(38, -1),
+        DataType::Decimal256(10, 11),
         DataType::Interval(IntervalUnit::MonthDayNano),
         DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Null)),
     ];
