@@ -46,8 +46,9 @@ impl Inference {
     }
 
     /// Reads the next text as far as needed, and returns what was read if `keep`. One without a
-    /// header says nothing. One with other names, which cannot be read after this one, ends the
-    /// inference, as does one that goes beyond the bytes that may be read.
+    /// header says nothing; one with the same names in another order is as good. One with other
+    /// names, which cannot be read after this one, ends the inference, as does one that goes beyond
+    /// the bytes that may be read.
     ///
     /// # Errors
     /// [`Error::Io`] for a text that is not CSV, for one with too many names in its header, and if
@@ -73,9 +74,7 @@ impl Inference {
     /// The schema of one text, and how many records it is from; `None` without a header.
     fn see(&self, start: &mut Start<'_>) -> Result<Option<(Schema, usize)>, ArrowError> {
         // First the header alone: memory is taken for as many columns as it has.
-        let mut head = Start::new(start, HEADER_BYTES_MAX, true);
-        let (header, _) = self.format.infer_schema(&mut head, Some(0))?;
-        let head = head.kept;
+        let (header, head) = header(&self.format, start)?;
         if header.fields().is_empty() {
             return Ok(None);
         }
@@ -87,7 +86,7 @@ impl Inference {
         self.left = self.left.map(|left| left.saturating_sub(records));
         self.schema = Some(match self.schema.take() {
             None => schema,
-            Some(before) if names(&before).eq(names(&schema)) => merged(&before, &schema),
+            Some(before) if places(&before, &schema).is_ok() => merged(&before, &schema),
             Some(before) => {
                 self.left = Some(0);
                 before
@@ -105,10 +104,34 @@ fn names(schema: &Schema) -> impl Iterator<Item = &String> {
     schema.fields().iter().map(|field| field.name())
 }
 
+/// The names of a text's header, as a schema, and what was read for it.
+fn header(format: &Format, reader: &mut dyn Read) -> Result<(Schema, Vec<u8>), ArrowError> {
+    let mut head = Start::new(reader, HEADER_BYTES_MAX, true);
+    match format.infer_schema(&mut head, Some(0)) {
+        Ok((header, _)) => Ok((header, head.kept)),
+        Err(_) if head.is_over => {
+            let message = format!("the header takes more than {HEADER_BYTES_MAX} bytes");
+            Err(ArrowError::CsvError(message))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// For each column of a schema its place in a header, which has the same names in any order.
+fn places(schema: &Schema, header: &Schema) -> Result<Vec<usize>, String> {
+    if let Some(more) = names(header).find(|name| schema.index_of(name).is_err()) {
+        return Err(format!("the header has a column {more:?}, which the schema lacks"));
+    }
+    let place = |name: &String| {
+        header.index_of(name).map_err(|_| format!("the header has no column {name:?}"))
+    };
+    names(schema).map(place).collect()
+}
+
 /// The schema for the records of two texts with the same names.
 fn merged(one: &Schema, other: &Schema) -> Schema {
-    let both = one.fields().iter().zip(other.fields());
-    let fields = both.map(|(one, other)| {
+    let fields = one.fields().iter().map(|one| {
+        let other = other.field_with_name(one.name()).unwrap_or(one);
         let wider = wider(one.data_type(), other.data_type());
         one.as_ref().clone().with_data_type(wider)
     });
@@ -236,7 +259,7 @@ pub struct Csv {
     name: Option<Arc<str>>,
     reader: Box<dyn BufRead>,
     decoder: Decoder,
-    /// Of all columns of the text.
+    /// Of all columns of the text, in its order.
     schema: SchemaRef,
     /// Bytes since the last complete record.
     pending: usize,
@@ -245,30 +268,47 @@ pub struct Csv {
 }
 
 impl Csv {
-    /// Reads a text whose header has the names of the schema; some of the columns, or all.
+    /// Reads a text whose header has the names of the schema, in any order; some of the schema's
+    /// columns, or all.
     ///
     /// # Errors
-    /// [`Error::Io`] if two columns have the same name, or there are more than `fields_max`.
+    /// [`Error::Io`] for other names, two columns with the same one, and more than `fields_max`.
     pub fn new(
         name: Option<Arc<str>>,
-        reader: Box<dyn BufRead>,
+        mut reader: Box<dyn BufRead>,
         schema: &SchemaRef,
         columns: Option<&[usize]>,
         options: CsvOptions,
     ) -> Result<Self> {
-        check(schema, options.fields_max).map_err(|reason| invalid(name.as_deref(), &reason))?;
-        let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / schema.fields().len()).max(1);
-        let builder = ReaderBuilder::new(Arc::clone(schema))
-            .with_header(true)
-            .with_header_validation(true)
-            .with_delimiter(options.delimiter)
-            .with_batch_size(rows);
-        let builder = match columns {
-            None => builder,
-            Some(columns) => builder.with_projection(columns.to_vec()),
+        let refused = |reason: String| invalid(name.as_deref(), &reason);
+        check(schema, options.fields_max).map_err(refused)?;
+        let format = Format::default().with_header(true).with_delimiter(options.delimiter);
+        let (header, head) =
+            header(&format, &mut reader).map_err(|error| named(&error, name.as_deref()))?;
+        let reader = Box::new(Cursor::new(head).chain(reader));
+        let (schema, places) = match header.fields().is_empty() {
+            // There are no records.
+            true => (Arc::clone(schema), (0..schema.fields().len()).collect()),
+            false => {
+                check(&with_text(&header), options.fields_max).map_err(refused)?;
+                let places = places(schema, &header).map_err(refused)?;
+                let field = |name: &String| schema.field_with_name(name).cloned();
+                let fields = names(&header).map(field).collect::<Result<Vec<_>, _>>()?;
+                let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
+                (Arc::new(schema), places)
+            }
         };
-        let decoder = builder.build_decoder();
-        let schema = Arc::clone(schema);
+        let places = match columns {
+            None => places,
+            Some(columns) => columns.iter().filter_map(|at| places.get(*at).copied()).collect(),
+        };
+        let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / schema.fields().len()).max(1);
+        let decoder = ReaderBuilder::new(Arc::clone(&schema))
+            .with_header(true)
+            .with_delimiter(options.delimiter)
+            .with_batch_size(rows)
+            .with_projection(places)
+            .build_decoder();
         Ok(Self { name, reader, decoder, schema, pending: 0, options, is_done: false })
     }
 

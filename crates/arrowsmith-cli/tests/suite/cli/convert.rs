@@ -438,7 +438,10 @@ fn comma_separated_values_are_inputs() {
         ("id,name\n1,x\n2\n", "record 2: the header has 2 names, this record has 1\n"),
         ("id,name\n1,x,y\n", "record 1: the header has 2 names, this record has 3\n"),
         ("id,name\n1,\"\n\"\nx,y\n", "record 2: \"id\" of type int8 is 'x'\n"),
-        ("id,other\n1,x\n", "header"),
+        ("id,other\n1,x\n", "the header has a column \"other\", which the schema lacks"),
+        ("id\n1\n", "the header has no column \"name\""),
+        ("id,name,id\n1,x,2\n", "two columns are named \"id\""),
+        ("name,id\nx,y\n", "record 1: \"id\" of type int8 is 'y'\n"),
         ("id,name\n1,\"x\n2,y\n", "a quoted value does not end"),
     ] {
         folder.write("bad.csv", text);
@@ -542,6 +545,14 @@ fn values_of_all_files_give_the_types_of_columns() {
     let ran = folder.run(&args);
     ran.assert_status(1);
     assert!(ran.stderr.contains("b.csv") && ran.stderr.contains("2.5"), "{}", ran.stderr);
+    folder.write("o.csv", "s,n,at\ny,4.5,\n");
+    let o = "{\"n\":4.5,\"at\":null,\"s\":\"y\"}\n";
+    let day = a.replace("T00:00:00", "");
+    assert_eq!(convert(&["a.csv", "o.csv", "c.csv"]), [&day, o, c].concat());
+    assert_eq!(
+        convert(&["a.csv", "o.csv", "--columns", "s,n", "--where", "n > 2"]),
+        "{\"s\":\"y\",\"n\":4.5}\n"
+    );
     folder.write("d.csv", "n,other,s\n1,2,3\n");
     let ran = folder.run(&["convert", "a.csv", "d.csv", "-o", "x.arrow"]);
     ran.assert_status(1);
