@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CSV with a header, by arrow-csv: records in bounded memory, errors with the name of the file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Cursor, Read};
 use std::sync::Arc;
 
@@ -86,11 +86,13 @@ impl Inference {
         self.left = self.left.map(|left| left.saturating_sub(records));
         self.schema = Some(match self.schema.take() {
             None => schema,
-            Some(before) if places(&before, &schema).is_ok() => merged(&before, &schema),
-            Some(before) => {
-                self.left = Some(0);
-                before
-            }
+            Some(before) => match places(&before, &schema) {
+                Ok(places) => merged(&before, &schema, &places),
+                Err(_) => {
+                    self.left = Some(0);
+                    before
+                }
+            },
         });
     }
 
@@ -117,21 +119,42 @@ fn header(format: &Format, reader: &mut dyn Read) -> Result<(Schema, Vec<u8>), A
     }
 }
 
+/// Where each name of a schema is. Not by [`Schema::index_of`], which looks at one after the other:
+/// a header may have as many names as `--fields-max`.
+fn indices(schema: &Schema) -> BTreeMap<&str, usize> {
+    names(schema).enumerate().map(|(at, name)| (name.as_str(), at)).collect()
+}
+
 /// For each column of a schema its place in a header, which has the same names in any order.
 fn places(schema: &Schema, header: &Schema) -> Result<Vec<usize>, String> {
-    if let Some(more) = names(header).find(|name| schema.index_of(name).is_err()) {
+    if names(schema).eq(names(header)) {
+        return Ok((0..schema.fields().len()).collect());
+    }
+    let known = indices(schema);
+    if let Some(more) = names(header).find(|name| !known.contains_key(name.as_str())) {
         return Err(format!("the header has a column {more:?}, which the schema lacks"));
     }
+    let found = indices(header);
     let place = |name: &String| {
-        header.index_of(name).map_err(|_| format!("the header has no column {name:?}"))
+        let place = found.get(name.as_str()).copied();
+        place.ok_or_else(|| format!("the header has no column {name:?}"))
     };
     names(schema).map(place).collect()
 }
 
-/// The schema for the records of two texts with the same names.
-fn merged(one: &Schema, other: &Schema) -> Schema {
-    let fields = one.fields().iter().map(|one| {
-        let other = other.field_with_name(one.name()).unwrap_or(one);
+/// The schema in the order of a header, where its columns are at `places`.
+fn in_order(schema: &Schema, places: &[usize]) -> Schema {
+    let mut fields: Vec<(usize, FieldRef)> =
+        places.iter().copied().zip(schema.fields().iter().cloned()).collect();
+    fields.sort_unstable_by_key(|(place, _)| *place);
+    let fields: Vec<FieldRef> = fields.into_iter().map(|(_, field)| field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+/// The schema for the records of two texts: the columns of the first are at `places` of the other.
+fn merged(one: &Schema, other: &Schema, places: &[usize]) -> Schema {
+    let fields = one.fields().iter().zip(places).map(|(one, place)| {
+        let other = other.fields().get(*place).unwrap_or(one);
         let wider = wider(one.data_type(), other.data_type());
         one.as_ref().clone().with_data_type(wider)
     });
@@ -292,10 +315,7 @@ impl Csv {
             false => {
                 check(&with_text(&header), options.fields_max).map_err(refused)?;
                 let places = places(schema, &header).map_err(refused)?;
-                let field = |name: &String| schema.field_with_name(name).cloned();
-                let fields = names(&header).map(field).collect::<Result<Vec<_>, _>>()?;
-                let schema = Schema::new_with_metadata(fields, schema.metadata().clone());
-                (Arc::new(schema), places)
+                (Arc::new(in_order(schema, &places)), places)
             }
         };
         let places = match columns {
