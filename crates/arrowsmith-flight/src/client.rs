@@ -35,10 +35,12 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tonic::metadata::MetadataValue;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tonic::{Request, Status};
 
+use crate::error::unwound;
 use crate::ipc::{Bounds, batches, caught};
 use crate::query::Query;
 
@@ -91,6 +93,23 @@ fn status_of(error: FlightError) -> Status {
 pub fn schema_of(info: &FlightInfo) -> Result<Schema, Status> {
     caught(|| info.clone().try_decode_schema())
         .map_err(|error| Status::data_loss(error.to_string()))
+}
+
+/// A ticket that is being read.
+struct Reading {
+    batches: mpsc::Receiver<Result<RecordBatch, Status>>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl Reading {
+    /// The next batch; `None` at the end. A task that panicked has not read all.
+    async fn next(&mut self) -> Option<Result<RecordBatch, Status>> {
+        if let Some(batch) = self.batches.recv().await {
+            return Some(batch);
+        }
+        let ended = self.task.take()?.await;
+        ended.err().map(|error| Err(unwound(error, "reading")))
+    }
 }
 
 impl Client {
@@ -231,8 +250,8 @@ impl Client {
         let state = (self.clone(), waiting, running);
         let batches = stream::unfold(state, |(client, mut waiting, mut running)| async move {
             loop {
-                let first: &mut mpsc::Receiver<_> = running.front_mut()?;
-                if let Some(batch) = first.recv().await {
+                let first: &mut Reading = running.front_mut()?;
+                if let Some(batch) = first.next().await {
                     if batch.is_err() {
                         // Nothing follows an error.
                         running.clear();
@@ -248,10 +267,10 @@ impl Client {
     }
 
     /// Reads a ticket in a task of its own, some batches ahead.
-    fn start(&self, ticket: Ticket) -> mpsc::Receiver<Result<RecordBatch, Status>> {
+    fn start(&self, ticket: Ticket) -> Reading {
         let (sender, receiver) = mpsc::channel(AHEAD_BATCHES);
         let client = self.clone();
-        tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             let mut batches = match client.get(ticket).await {
                 Ok(batches) => batches,
                 Err(status) => {
@@ -274,7 +293,7 @@ impl Client {
                 }
             }
         });
-        receiver
+        Reading { batches: receiver, task: Some(task) }
     }
 
     /// Appends batches to a dataset; returns the server's response.

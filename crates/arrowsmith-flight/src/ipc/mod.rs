@@ -282,18 +282,19 @@ pub fn batches(
         Ok(message)
     });
     let decoded = FlightRecordBatchStream::new_from_flight_data(checked);
-    let caught = AssertUnwindSafe(decoded).catch_unwind();
+    let bounded = decoded.map(move |batch| {
+        let batch = batch?;
+        // Views and dictionaries share values, which a writer may repeat for each row.
+        let (bytes, most) = (written_bytes(&batch), bounds.decoded_bytes_max);
+        if bytes > most {
+            let reason = format!("a batch comes to {bytes} bytes, of {most} at most");
+            return Err(FlightError::DecodeError(reason));
+        }
+        Ok(batch)
+    });
+    let caught = AssertUnwindSafe(bounded).catch_unwind();
     caught
-        .map(move |batch| {
-            let batch = batch.unwrap_or_else(|panic| Err(FlightError::DecodeError(said(panic))))?;
-            // Views and dictionaries share values, which a writer may repeat for each row.
-            let (bytes, most) = (written_bytes(&batch), bounds.decoded_bytes_max);
-            if bytes > most {
-                let reason = format!("a batch comes to {bytes} bytes, of {most} at most");
-                return Err(FlightError::DecodeError(reason));
-            }
-            Ok(batch)
-        })
+        .map(|batch| batch.unwrap_or_else(|panic| Err(FlightError::DecodeError(said(panic)))))
         .scan(false, |failed, batch| {
             let next = (!*failed).then_some(batch);
             *failed |= matches!(next, Some(Err(_)));
@@ -327,6 +328,10 @@ fn expanded(array: &ArrayRef) -> u64 {
                 data_type if data_type.is_primitive() => return rows.saturating_mul(32),
                 _ => return rows.saturating_mul(expanded(values)),
             };
+            if sizes.is_empty() {
+                // All are null, and their keys cannot be normalized.
+                return 0;
+            }
             let keys = dictionary.normalized_keys();
             let keys = keys.iter().enumerate().filter(|(row, _)| array.is_valid(*row));
             keys.fold(0, |sum, (_, key)| sum.saturating_add(sizes.get(*key).copied().unwrap_or(0)))

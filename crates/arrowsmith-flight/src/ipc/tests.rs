@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, Int64Array, ListArray, StringArray, StringViewArray};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int64Array, ListArray, StringArray, StringViewArray, new_null_array,
+};
 use arrow_flight::SchemaAsIpc;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
 use arrow_schema::{Field, Schema};
@@ -51,6 +53,16 @@ fn decode(messages: Vec<FlightData>, bounds: Bounds) -> Result<Vec<RecordBatch>,
 
 const ALL: [Option<CompressionType>; 3] =
     [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+
+/// A dictionary without values is what a column of nulls may have.
+#[test]
+fn a_dictionary_of_nulls_takes_nothing() {
+    let texts = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let nulls = new_null_array(&texts, 3);
+    assert_eq!(expanded(&nulls), 0);
+    let some: DictionaryArray<Int32Type> = [None, Some("abc"), Some("abc")].into_iter().collect();
+    assert_eq!(expanded(&(Arc::new(some) as ArrayRef)), 6);
+}
 
 #[test]
 fn what_writers_write_is_taken() {
