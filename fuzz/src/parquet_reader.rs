@@ -3,9 +3,13 @@
 //! that are valid or nearly so, compared with the `parquet` crate.
 
 use arrow_array::RecordBatchReader;
-use arrowsmith::parquet::{Columns, Predicate, ReaderBuilder, RowSelection, StringForm, open_file};
+use arrowsmith::parquet::{
+    Columns, LateColumns, Predicate, ReaderBuilder, RowSelection, StringForm, open_file,
+};
 use arrowsmith::{Input, ParquetReadOptions};
-use arrowsmith_testkit::parquet::{Ask, Reader, Rows, broken, claims, predicates, properties};
+use arrowsmith_testkit::parquet::{
+    Ask, Reader, Rows, broken, claims, predicates, properties, random,
+};
 use bytes::Bytes;
 
 use crate::parquet::limits;
@@ -34,7 +38,7 @@ impl Reader for Library {
             options.columns = Some(names.collect());
         }
         let rows = ask.rows.as_ref().map(|rows| RowSelection::from_ranges(rows.iter().cloned()));
-        read(ReaderBuilder::new().options(options).rows(rows), file)
+        read(ReaderBuilder::new().options(options).rows(rows), std::slice::from_ref(file))
     }
 }
 
@@ -51,8 +55,8 @@ fn plain() -> ParquetReadOptions {
     }
 }
 
-fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
-    let reader = builder.open([Input::bytes(file.clone())]);
+fn read(builder: ReaderBuilder, files: &[Bytes]) -> Result<Rows, String> {
+    let reader = builder.open(files.iter().map(|file| Input::bytes(file.clone())));
     let mut reader = reader.map_err(|error| error.to_string())?;
     let mut batches = Vec::new();
     while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
@@ -63,7 +67,7 @@ fn read(builder: ReaderBuilder, file: &Bytes) -> Result<Rows, String> {
 
 /// Any bytes as a file, read in several forms: all arrays are valid.
 pub fn parquet_reader(data: &[u8]) {
-    let bytes = Bytes::copy_from_slice(data);
+    let bytes = [Bytes::copy_from_slice(data)];
     // A file of a few bytes may declare any number of null rows.
     let few = ParquetReadOptions { limit: Some(10_000), batch_rows: Some(999), ..plain() };
     for options in [
@@ -91,6 +95,27 @@ pub fn parquet_random(data: &[u8]) {
     for check in [properties::check_seed, predicates::check_seed, broken::check_seed] {
         if let Err(difference) = crate::budget::lifted(|| check(&Library, seed)) {
             panic!("{difference}");
+        }
+    }
+    crate::budget::lifted(|| files_that_differ(seed));
+}
+
+/// Two random files with the columns of both. What the first has is as in itself, unless another
+/// type holds the values of the other, too; types may also have nothing in common.
+fn files_that_differ(seed: u64) {
+    let files = [random::file(seed).bytes, random::file(seed.rotate_left(32) ^ 1).bytes];
+    let Ok(alone) = read(ReaderBuilder::new().options(plain()), &files[..1]) else { return };
+    let alone = alone.concat().unwrap();
+    for late_columns in [LateColumns::Add, LateColumns::Ignore] {
+        let options = ParquetReadOptions { late_columns, ..plain() };
+        let Ok(both) = read(ReaderBuilder::new().options(options), &files) else { continue };
+        let both = both.concat().unwrap();
+        assert!(both.num_rows() >= alone.num_rows());
+        for (field, column) in alone.schema().fields().iter().zip(alone.columns()) {
+            let found = both.column_by_name(field.name()).expect("a column of the first file");
+            if found.data_type() == column.data_type() {
+                assert_eq!(&found.slice(0, column.len()), column, "seed {seed}, {field}");
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn raised(py: Python<'_>, error: Error) -> PyErr {
                 Ok(exception)
             })
         }
-        Error::File(error) => file_error(py, &error),
+        Error::File(error) => file_error(py, *error),
         Error::Config(message) => exception(py, "ConfigError", &in_python(&message)),
         other => exception(py, "ArrowsmithError", &other.to_string()),
     };
@@ -102,7 +102,8 @@ fn data_error(py: Python<'_>, mut error: DataError) -> PyResult<Bound<'_, PyAny>
     Ok(exception)
 }
 
-fn file_error<'py>(py: Python<'py>, error: &FileError) -> PyResult<Bound<'py, PyAny>> {
+fn file_error(py: Python<'_>, mut error: FileError) -> PyResult<Bound<'_, PyAny>> {
+    error.message = in_python(&error.message);
     let exception = exception(py, "FileError", &error.to_string())?;
     exception.setattr("kind", error.kind.name())?;
     exception.setattr("source", error.place.source.as_deref())?;
@@ -158,7 +159,7 @@ fn written<'a>(flag: &str, after: &'a str) -> Option<(String, &'a str)> {
         }
     };
     match value {
-        "all" | "auto" | "ignore" | "concatenated" | "array" | "gzip" | "zstd" | "lz4"
+        "add" | "all" | "auto" | "ignore" | "concatenated" | "array" | "gzip" | "zstd" | "lz4"
         | "bzip2" | "xz" => Some((format!("{name}={value:?}"), rest)),
         _ if matches!(kind, Some(Kind::Flag)) => Some((format!("{name}=True"), after)),
         _ => Some((name.to_owned(), after)),

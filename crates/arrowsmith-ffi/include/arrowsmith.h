@@ -148,8 +148,8 @@ const char *arrowsmith_version(void);
  *   unknown_keys, late_keys, batch_bytes, infer_records, object_keys_max, infer_timestamps, and
  *   rejects, count_before, refuse_lone_cr (see there)
  *   Parquet: columns, filter, limit, partitions, engine, threads, memory_bytes_max,
- *   gpu_memory_bytes_max, depth_max, batch_rows, row_groups, dictionary, strings, lists,
- *   timestamp_unit, arrow_schema, verify_checksums, metadata_bytes_max, page_bytes_max
+ *   gpu_memory_bytes_max, depth_max, batch_rows, row_groups, late_columns, dictionary, strings,
+ *   lists, timestamp_unit, arrow_schema, verify_checksums, metadata_bytes_max, page_bytes_max
  * The schema `schema` may be NULL. Of JSON it is what to decode into, of Parquet the types of
  * partition columns; it comes before the option `schema` or `partitions`. It is not released.
  *

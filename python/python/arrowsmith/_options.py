@@ -14,6 +14,7 @@ OnError: TypeAlias = Literal["fail", "null", "skip"]
 DuplicateKeys: TypeAlias = Literal["last", "error"]
 UnknownKeys: TypeAlias = Literal["skip", "error"]
 LateKeys: TypeAlias = Literal["add", "error", "ignore"]
+LateColumns: TypeAlias = Literal["error", "add", "ignore"]
 Strings: TypeAlias = Literal["auto", "small", "large", "view"]
 Lists: TypeAlias = Literal["auto", "small", "large"]
 TimestampUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
@@ -213,6 +214,12 @@ class ParquetReadOptions(TypedDict, total=False):
 
     row_groups: Sequence[int] | None
     """Read only these row groups of a single file, in this order. Default: all."""
+
+    late_columns: LateColumns
+    """How to handle columns, and fields of structs, that the first of several files lacks:
+    ``error`` (fail, with the column's name, unless only other columns are read), ``add`` (add
+    columns: the metadata of all files is read first, and types hold their values), ``ignore``
+    (leave the column out). Default: ``error``."""
 
     dictionary: bool | Sequence[str]
     """String and binary columns to read as dictionaries, as paths, or all of them. Default:

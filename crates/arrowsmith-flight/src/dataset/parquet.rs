@@ -2,13 +2,16 @@
 //! Parquet files as a dataset: their footers are read once, their values on request, by
 //! Arrowsmith's own reader.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::RecordBatchReader;
 use arrow_schema::{Schema, SchemaRef};
-use arrowsmith::parquet::{EXTENSIONS, File, ParquetReader, ReaderBuilder, open_file};
+use arrowsmith::parquet::{
+    EXTENSIONS, File, LateColumns, ParquetReader, ReadOptions, ReadPlan, ReaderBuilder, open_file,
+};
 use arrowsmith::{DataFile, Error, Input, Limits, ParquetReadOptions, Result, expand_datasets};
 
 use super::identity::{Identity, Watched, version};
@@ -36,7 +39,8 @@ pub(crate) struct Files {
     partition_types: Option<SchemaRef>,
     /// Columns that are in the files.
     columns: Vec<Size>,
-    /// Whether all files have the same columns: any of them can be the first of a part then.
+    /// Whether all files have the same columns and types: any of them can be the first of a part
+    /// then.
     alike: bool,
 }
 
@@ -62,6 +66,7 @@ impl Files {
         let found = expand_datasets(paths, EXTENSIONS)?;
         let mut files = Vec::with_capacity(found.len());
         let (mut rows, mut bytes, mut sizes, mut alike) = (0, 0, Vec::<Size>::new(), true);
+        let mut columns = None;
         for DataFile { input, partitions, .. } in found {
             let Input::Path(path) = input else {
                 return Err(Error::Config("only files can be served".to_owned()));
@@ -76,12 +81,16 @@ impl Files {
                 rows += count as u64;
                 row_groups.push(count);
             }
-            let its = column_sizes(&file);
+            let its = ReadPlan::new(&file, &ReadOptions::default())?.schema;
+            let first = columns.get_or_insert_with(|| Arc::clone(&its));
             if sizes.is_empty() {
-                sizes = its;
-            } else {
-                alike &= sizes.len() == its.len()
-                    && sizes.iter().zip(&its).all(|(a, b): (&Size, &Size)| a.name == b.name);
+                sizes = column_sizes(&file);
+            } else if first.fields() != its.fields() {
+                alike = false;
+                let known: HashSet<String> = sizes.iter().map(|size| size.name.clone()).collect();
+                sizes.extend(
+                    column_sizes(&file).into_iter().filter(|its| !known.contains(&its.name)),
+                );
             }
             files.push(FileEntry { path, identity, partitions, row_groups });
         }
@@ -92,6 +101,7 @@ impl Files {
         let none = ParquetReadOptions {
             limit: Some(0),
             threads: Some(1),
+            late_columns: LateColumns::Add,
             ..ParquetReadOptions::default()
         };
         let schema = ReaderBuilder::new().options(none).open(files.data(all)?)?.schema();
@@ -184,6 +194,7 @@ impl Files {
             limit: read.limit,
             threads: Some(read.threads.max(1)),
             batch_rows: Some(rows),
+            late_columns: if self.alike { LateColumns::Error } else { LateColumns::Add },
             ..ParquetReadOptions::default()
         };
         let builder =

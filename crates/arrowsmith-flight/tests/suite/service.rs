@@ -430,6 +430,27 @@ async fn actions_metrics_and_health() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_that_differ_have_the_columns_of_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = rows(0, 100);
+    parquet(&folder.path().join("1.parquet"), &[all.project(&[0, 2]).unwrap()]);
+    parquet(&folder.path().join("2.parquet"), std::slice::from_ref(&all));
+    let spec = format!("files={}", folder.path().display());
+    let server = serve(vec![Spec::parse(&spec, None).unwrap()], options()).await;
+    let client = client(&server).await;
+    let info = client.info(&Query::all("files")).await.unwrap();
+    let schema = info.clone().try_decode_schema().unwrap();
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names, ["id", "zone", "fare", "paid", "tags", "kind"]);
+    let batches: Vec<_> = client.read(info, 1).await.unwrap().map(Result::unwrap).collect().await;
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 200);
+    assert!(batches.iter().all(|batch| *batch.schema() == schema));
+    let nulls = |batch: &RecordBatch| batch.column(2).null_count();
+    assert_eq!(batches.iter().map(nulls).sum::<usize>(), 100 + all.column(1).null_count());
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_live_stream_is_passed_on() {
     use arrowsmith_publish::{Compression, Layout, Message, Publish, StageTimes, encode};
     let batch = rows(0, 100).project(&[0]).unwrap();

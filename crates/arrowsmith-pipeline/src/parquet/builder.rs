@@ -13,6 +13,7 @@ use arrowsmith_parquet::{ColumnMapping, Pool, Predicate, ReadOptions, RowSelecti
 use arrowsmith_source::DataFile;
 
 use super::cursor::Cursor;
+use super::late::{self, LateColumns};
 use super::prepare::{Prepared, Request};
 use super::run::{ParquetBatches, Parts};
 use super::schedule::Schedule;
@@ -35,6 +36,8 @@ pub struct ParquetPipeline {
     partition_types: Vec<FieldRef>,
     schema: Option<SchemaRef>,
     mapping: ColumnMapping,
+    is_exact: bool,
+    late: LateColumns,
     limit: Option<u64>,
     threads: usize,
     batch_rows: Option<usize>,
@@ -104,11 +107,27 @@ impl ParquetPipeline {
         self
     }
 
+    /// Whether the columns and types of the batches are exactly those of the
+    /// [schema](Self::schema), whatever the first file has, as these files are a part of several.
+    #[must_use]
+    pub fn exact_schema(mut self, is_exact: bool) -> Self {
+        self.is_exact = is_exact;
+        self
+    }
+
     /// How the columns of the [schema](Self::schema) are found in the files. Unless by their own
     /// names, columns that the schema does not have are not read.
     #[must_use]
     pub fn column_mapping(mut self, mapping: ColumnMapping) -> Self {
         self.mapping = mapping;
+        self
+    }
+
+    /// What happens to columns that the first file lacks, unless there is a
+    /// [schema](Self::schema).
+    #[must_use]
+    pub fn late_columns(mut self, late: LateColumns) -> Self {
+        self.late = late;
         self
     }
 
@@ -168,6 +187,15 @@ impl ParquetPipeline {
         }
         let partitions = Partitions::new(&self.files, &self.partition_types)?;
         let count = self.files.len();
+        let schema = match self.schema {
+            None if self.late == LateColumns::Add && count > 1 => {
+                let filter = self.filter.as_ref();
+                Some(late::union(&self.files, &self.options, filter, &self.limits, &self.cancel)?)
+            }
+            given => given,
+        };
+        let fields = schema.iter().flat_map(|schema| schema.fields());
+        let places = fields.zip(0..).map(|(field, place)| (field.name().clone(), place)).collect();
         let bytes_stored: Option<u64> =
             self.files.iter().map(|file| file.input.stored_bytes()).sum();
         let mut files = VecDeque::from(self.files);
@@ -183,7 +211,10 @@ impl ParquetPipeline {
             limits: self.limits,
             partitions,
             mapping: self.mapping,
-            schema: self.schema,
+            is_exact: self.is_exact && schema.is_some(),
+            places,
+            schema,
+            late: self.late,
             many: count > 1,
         });
         let first = Arc::new(Prepared::new(first, &request, None)?);

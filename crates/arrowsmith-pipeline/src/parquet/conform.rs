@@ -17,10 +17,9 @@ use crate::exact::cast;
 
 /// Whether columns of a type can be made those of another.
 pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
-    if from == to {
-        return true;
-    }
     match (from, to) {
+        (from, to) if from == to => true,
+        (DataType::Null, _) => true,
         (DataType::Struct(from), DataType::Struct(to)) => to.iter().all(|field| {
             let stored = find(from, field.name());
             stored.map_or(field.is_nullable(), |(_, stored)| {
@@ -36,13 +35,28 @@ pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
             }
         }
         _ => match (item(from), item(to)) {
-            (Some(inner), Some(wanted)) if has_struct(wanted.data_type()) => {
+            (Some(inner), Some(wanted)) => {
                 conforms(inner.data_type(), wanted.data_type())
                     && can_cast_types(&with_item(from, wanted), to)
             }
-            _ => can_cast_types(from, to) && !has_struct(to),
+            (None, None) => can_cast_types(from, to) && is_of_a_kind(from, to),
+            _ => false,
         },
     }
+}
+
+/// Whether values may be cast. A number is no time: it does not say its unit. What has names is
+/// not cast, and what becomes null would be lost.
+fn is_of_a_kind(from: &DataType, to: &DataType) -> bool {
+    let plain = |data_type: &DataType| match data_type {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        other => other.clone(),
+    };
+    let (from, to) = (plain(from), plain(to));
+    let is_unclear = |one: &DataType, other: &DataType| one.is_numeric() && other.is_temporal();
+    !matches!(to, DataType::Null | DataType::Struct(_) | DataType::Map(..))
+        && !is_unclear(&from, &to)
+        && !is_unclear(&to, &from)
 }
 
 /// A column as another type, to which its own [`conforms`].
@@ -54,6 +68,7 @@ pub(super) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
         return Ok(Arc::clone(array));
     }
     match (array.data_type(), to) {
+        (DataType::Null, _) => Ok(new_null_array(to, array.len())),
         (DataType::Struct(_), DataType::Struct(to)) => structs(array.as_struct(), to),
         (DataType::Map(_, _), DataType::Map(entries, _)) => {
             let DataType::Struct(fields) = entries.data_type() else { return cast(array, to) };
@@ -119,36 +134,52 @@ pub(super) fn with_item(list: &DataType, item: &FieldRef) -> DataType {
     }
 }
 
-/// Whether a type has fields with names.
-fn has_struct(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Struct(_) | DataType::Map(_, _) => true,
-        other => item(other).is_some_and(|item| has_struct(item.data_type())),
+/// Whether a type is wider than that of a file: one to which the type of a table can have been
+/// changed, or that values of several files have in common.
+pub(super) fn is_wider(stored: &DataType, wider: &DataType) -> bool {
+    use DataType as T;
+    match (stored, wider) {
+        (stored, wider) if stored == wider => false,
+        (T::Null, _)
+        | (T::Int8, T::Int16 | T::Int32 | T::Int64)
+        | (T::Int16, T::Int32 | T::Int64)
+        | (T::Int32, T::Int64)
+        | (T::UInt8, T::UInt16 | T::UInt32 | T::UInt64 | T::Int16 | T::Int32 | T::Int64)
+        | (T::UInt16, T::UInt32 | T::UInt64 | T::Int32 | T::Int64)
+        | (T::UInt32, T::UInt64 | T::Int64)
+        | (T::Float16, T::Float32 | T::Float64)
+        | (T::Float32, T::Float64)
+        | (T::Utf8, T::LargeUtf8)
+        | (T::Binary, T::LargeBinary)
+        | (T::Date32, T::Timestamp(_, None)) => true,
+        // Values that a float does not hold are an error.
+        (stored, T::Float64) => stored.is_integer(),
+        (T::Timestamp(unit, zone), T::Timestamp(finer, other)) => zone == other && unit < finer,
+        (stored, wider) => {
+            let (Some((whole, scale)), Some((wholes, scales))) = (digits(stored), digits(wider))
+            else {
+                return false;
+            };
+            matches!(wider, T::Decimal128(..) | T::Decimal256(..))
+                && whole <= wholes
+                && scale <= scales
+        }
     }
 }
 
-/// Whether a table's type is one to which the type of its file can have been widened.
-pub(super) fn is_wider(stored: &DataType, table: &DataType) -> bool {
+/// Maximum number of digits before and after the point, of decimals and integers.
+pub(super) fn digits(data_type: &DataType) -> Option<(i16, i16)> {
     use DataType as T;
-    match (stored, table) {
-        (T::Int8, T::Int16 | T::Int32 | T::Int64 | T::Float64)
-        | (T::Int16, T::Int32 | T::Int64 | T::Float64)
-        | (T::Int32, T::Int64 | T::Float64)
-        | (T::Float32, T::Float64)
-        | (T::Date32, T::Timestamp(_, None)) => true,
-        (T::Int8 | T::Int16 | T::Int32, T::Decimal128(precision, scale)) => {
-            i16::from(*precision) - i16::from(*scale) >= 10
+    match data_type {
+        T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32 => Some((10, 0)),
+        T::Int64 | T::UInt64 => Some((20, 0)),
+        T::Decimal32(precision, scale)
+        | T::Decimal64(precision, scale)
+        | T::Decimal128(precision, scale)
+        | T::Decimal256(precision, scale) => {
+            Some((i16::from(*precision) - i16::from(*scale), i16::from(*scale)))
         }
-        (T::Int64, T::Decimal128(precision, scale)) => {
-            i16::from(*precision) - i16::from(*scale) >= 20
-        }
-        (T::Decimal128(before, from), T::Decimal128(after, to)) => {
-            let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
-            (before, from) != (after, to)
-                && from <= to
-                && whole(*before, *from) <= whole(*after, *to)
-        }
-        _ => false,
+        _ => None,
     }
 }
 
@@ -231,6 +262,31 @@ mod tests {
     }
 
     #[test]
+    fn what_would_mean_something_else_is_not_cast() {
+        let list = |item: DataType| DataType::new_list(item, true);
+        let time = DataType::Timestamp(arrow_schema::TimeUnit::Second, None);
+        let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        for (from, to, is_it) in [
+            (DataType::Int64, time.clone(), false),
+            (time.clone(), DataType::Int64, false),
+            (list(time.clone()), list(DataType::Int64), false),
+            (DataType::Decimal128(5, 2), DataType::Date32, false),
+            (DataType::Decimal128(5, 2), DataType::Null, false),
+            (DataType::Int64, list(DataType::Int64), false),
+            (list(DataType::Int64), DataType::Utf8, false),
+            (DataType::Null, list(DataType::Int64), true),
+            (list(DataType::Null), list(time.clone()), true),
+            (words.clone(), time.clone(), true),
+            (time, words, true),
+        ] {
+            assert_eq!(conforms(&from, &to), is_it, "{from} {to}");
+        }
+        let nothing = new_null_array(&DataType::Null, 3);
+        let found = conform(&nothing, &list(DataType::Int64)).unwrap();
+        assert_eq!((found.len(), found.null_count()), (3, 3));
+    }
+
+    #[test]
     fn a_table_may_be_wider_than_its_file() {
         let decimal = DataType::Decimal128;
         for (from, to, is_it) in [
@@ -240,7 +296,11 @@ mod tests {
             (decimal(5, 2), decimal(7, 4), true),
             (decimal(5, 2), decimal(6, 4), false),
             (decimal(5, 2), decimal(5, 2), false),
-            (DataType::Utf8, DataType::LargeUtf8, false),
+            (DataType::Utf8, DataType::LargeUtf8, true),
+            (DataType::LargeUtf8, DataType::Utf8, false),
+            (DataType::Null, DataType::Boolean, true),
+            (DataType::UInt32, DataType::Int32, false),
+            (DataType::UInt64, decimal(20, 0), true),
         ] {
             assert_eq!(is_wider(&from, &to), is_it, "{from} {to}");
         }

@@ -10,6 +10,7 @@
 //! - `input`: a file, mapped, in memory or remote.
 //! - `prepare`: the types of a file's columns, and the engine of each.
 //! - `conform`: a column as the type of the batches.
+//! - `late`: the columns that the first file lacks.
 //! - `table`: the columns of a table's schema that are requested.
 //! - `cursor`: the portions, in order; row groups that cannot match are skipped.
 //! - `portion`: the condition, exactly, a `window` of rows at a time; then the fields.
@@ -24,6 +25,7 @@ mod explain;
 mod field;
 mod in_flight;
 mod input;
+mod late;
 mod portion;
 mod prepare;
 mod run;
@@ -36,6 +38,7 @@ pub use arrowsmith_source::DataFile;
 pub use builder::ParquetPipeline;
 pub use explain::{ColumnNote, ColumnSource, Explanation};
 pub use input::open_file;
+pub use late::LateColumns;
 pub use run::ParquetBatches;
 
 #[cfg(test)]

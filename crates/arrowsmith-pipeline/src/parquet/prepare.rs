@@ -5,7 +5,8 @@
 //! The first file gives the schema of all, and a schema that is given the columns that it lacks. In
 //! the others columns are found by name; one that is missing is null, in conditions, too; one of
 //! another type is cast, and a value out of range is an error. A table may know its columns by ids:
-//! then its schema is that of all, and files are read as if they had its names.
+//! then its schema is that of all, and files are read as if they had its names. A part of several
+//! files has the schema of them all.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -27,6 +28,7 @@ use super::conform::conforms;
 use super::explain::{ColumnNote, ColumnSource};
 use super::field::{FieldTask, Stream};
 use super::input::{self, Opened};
+use super::late::{self, LateColumns};
 use super::portion::Window;
 use super::table::{Requested, has_path, is_within};
 use crate::decide::{always, never};
@@ -48,6 +50,11 @@ pub(crate) struct Request {
     pub(crate) schema: Option<SchemaRef>,
     /// How they are found in the files.
     pub(crate) mapping: ColumnMapping,
+    /// Whether the columns and their types are exactly these, whatever the first file has.
+    pub(crate) is_exact: bool,
+    pub(crate) late: LateColumns,
+    /// The places of its columns, by their names.
+    pub(crate) places: HashMap<String, usize>,
     /// Whether there are several files, so that a column may be null in one of the others.
     pub(crate) many: bool,
 }
@@ -129,19 +136,15 @@ impl Prepared {
             plan = ReadPlan::new(&opened.file, &options);
         }
         let mut plan = plan?;
-        // A folder's name takes precedence over the same column in the file, and a column that a
-        // table does not know has been dropped.
-        let is_read = |column: &Column| {
-            let name = column.field().name();
-            !request.partitions.has(name)
-                && (!request.is_mapped() || request.in_schema(name).is_some())
-        };
-        if !plan.fields.iter().all(is_read) {
-            plan.fields.retain(is_read);
-            let fields: Vec<FieldRef> =
-                plan.fields.iter().map(|column| Arc::clone(column.field())).collect();
-            plan.schema =
-                Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()));
+        // A folder's name takes precedence over the same column in the file.
+        retain(&mut plan, |name| !request.partitions.has(name));
+        let known = if request.is_exact { request.schema.as_ref() } else { schema };
+        if let Some(known) = known.filter(|_| request.fails_late()) {
+            late::check(&plan, known, request.requested()).map_err(named)?;
+        }
+        if request.is_mapped() || request.is_exact {
+            // A column that a table does not know has been dropped.
+            retain(&mut plan, |name| request.in_schema(name).is_some());
         }
         let schema = match schema {
             Some(schema) => Arc::clone(schema),
@@ -340,13 +343,18 @@ impl Prepared {
 impl Request {
     /// The column of this name in the given schema.
     fn in_schema(&self, name: &str) -> Option<&FieldRef> {
-        let schema = self.schema.as_ref()?;
-        schema.index_of(name).ok().map(|index| &schema.fields()[index])
+        let place = self.places.get(name).copied()?;
+        self.schema.as_ref()?.fields().get(place)
     }
 
     /// Whether the names of columns are those of a table, and not those of its files.
     fn is_mapped(&self) -> bool {
         self.schema.is_some() && self.mapping != ColumnMapping::None
+    }
+
+    /// Whether columns that the first file lacks are an error: of a table, none is late.
+    fn fails_late(&self) -> bool {
+        self.late == LateColumns::Error && (self.schema.is_none() || self.is_exact)
     }
 
     fn requested(&self) -> Requested<'_> {
@@ -364,6 +372,18 @@ impl Request {
     }
 }
 
+/// Leaves columns out of a plan.
+fn retain(plan: &mut ReadPlan, is_read: impl Fn(&str) -> bool) {
+    let is_read = |column: &Column| is_read(column.field().name());
+    if plan.fields.iter().all(is_read) {
+        return;
+    }
+    plan.fields.retain(is_read);
+    let fields = plan.fields.iter().map(|column| Arc::clone(column.field()));
+    let fields: Vec<FieldRef> = fields.collect();
+    plan.schema = Arc::new(Schema::new_with_metadata(fields, plan.schema.metadata().clone()));
+}
+
 /// What a file has of a path that it lacks: the struct whose rows say where the path is null
 /// because there is nothing around it.
 fn ancestor<'a>(file: &File, path: &'a str) -> Option<&'a str> {
@@ -372,7 +392,7 @@ fn ancestor<'a>(file: &File, path: &'a str) -> Option<&'a str> {
     ends.next()
 }
 
-fn has_column(file: &File, path: &str) -> bool {
+pub(super) fn has_column(file: &File, path: &str) -> bool {
     let alone = ReadOptions::default().with_columns([path]);
     !matches!(ReadPlan::new(file, &alone), Err(Error::Config(_)))
 }
@@ -382,8 +402,14 @@ fn has_column(file: &File, path: &str) -> bool {
 fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
     let requested = request.requested();
     let field = |field: &FieldRef| {
+        let table = request.in_schema(field.name());
+        if let Some(exact) =
+            table.filter(|_| request.is_exact).and_then(|table| requested.of(table))
+        {
+            return exact;
+        }
         let nullable = field.is_nullable() || request.many;
-        let data_type = match request.in_schema(field.name()) {
+        let data_type = match table {
             Some(table) => requested.evolved(field.data_type(), table),
             None => field.data_type().clone(),
         };
@@ -408,8 +434,11 @@ fn first_schema(plan: &ReadPlan, request: &Request) -> SchemaRef {
             place.or_else(|| requested.place(field.name())).unwrap_or(usize::MAX)
         });
     }
-    let metadata =
-        if request.is_mapped() { HashMap::new() } else { plan.schema.metadata().clone() };
+    let metadata = match &request.schema {
+        Some(schema) if request.is_exact => schema.metadata().clone(),
+        Some(_) if request.is_mapped() => HashMap::new(),
+        _ => plan.schema.metadata().clone(),
+    };
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 
@@ -440,7 +469,7 @@ fn sources(
             return Ok(Source::Constant(Arc::clone(value)));
         }
         let Some(&index) = places.get(field.name().as_str()) else { return missing(field) };
-        fits(plan.fields[index].data_type(), field)?;
+        fits(plan.fields[index].data_type(), field, request)?;
         Ok(Source::Column(index))
     };
     schema.fields().iter().map(source).collect()
@@ -454,12 +483,15 @@ fn missing(field: &Field) -> Result<Source> {
     Err(Error::file(FileErrorKind::Unsupported, message))
 }
 
-fn fits(stored: &DataType, field: &Field) -> Result<()> {
+fn fits(stored: &DataType, field: &Field, request: &Request) -> Result<()> {
     if conforms(stored, field.data_type()) {
         return Ok(());
     }
     let (name, wanted) = (field.name(), field.data_type());
-    let message = format!("column {name} is {stored}, in the first file it is {wanted}");
+    let mut message = format!("column {name} is {stored}, in the first file it is {wanted}");
+    if request.schema.is_none() && late::merged_type(wanted, stored) != *wanted {
+        message.push_str("; --late-columns add looks at all files before any row");
+    }
     Err(Error::file(FileErrorKind::Unsupported, message))
 }
 

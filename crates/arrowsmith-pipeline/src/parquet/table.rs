@@ -10,10 +10,10 @@ use arrowsmith_parquet::{PHYSICAL_NAME_KEY, leads_into, leads_to};
 use super::conform::{find, is_wider, item, with_item};
 
 /// The names that Parquet puts between a list and its items, and that are optional in paths.
-const LIST: &[&[&str]] = &[&["list"], &["list", "element"], &["element"]];
+pub(super) const LIST: &[&[&str]] = &[&["list"], &["list", "element"], &["element"]];
 
 /// The same for the values of a map.
-const MAP: &[&[&str]] = &[&["key_value"], &["key_value", "value"], &["value"]];
+pub(super) const MAP: &[&[&str]] = &[&["key_value"], &["key_value", "value"], &["value"]];
 
 /// Whether a schema has a column of this path. What is inside of lists and maps is not looked for.
 pub(super) fn has_path(fields: &Fields, path: &str) -> bool {
@@ -37,7 +37,7 @@ pub(super) struct Requested<'a>(pub(super) Option<&'a [String]>);
 
 impl Requested<'_> {
     /// Whether a field, by all of its paths, is requested, or what it is inside of.
-    fn whole(self, paths: &[Names]) -> bool {
+    pub(super) fn whole(self, paths: &[Names]) -> bool {
         let Some(requested) = self.0 else { return true };
         requested.iter().any(|requested| paths.iter().any(|names| leads_to(requested, names)))
     }
@@ -114,11 +114,11 @@ impl Requested<'_> {
                 };
                 let paths = aliases(paths, MAP);
                 let parts = stored.iter().zip(table);
-                let mut parts: Vec<FieldRef> = parts
-                    .map(|(stored, field)| {
-                        within(stored, &field.as_ref().clone().with_nullable(false), &paths)
-                    })
-                    .collect();
+                let mut parts: Vec<FieldRef> =
+                    parts.map(|(stored, field)| within(stored, field, &paths)).collect();
+                if let Some(key) = parts.first_mut() {
+                    *key = Arc::new(key.as_ref().clone().with_nullable(false));
+                }
                 parts.extend(stored.iter().skip(parts.len()).cloned());
                 let pair = DataType::Struct(parts.into());
                 DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(pair)), *sorted)
@@ -135,19 +135,19 @@ impl Requested<'_> {
 }
 
 /// A path, as names from the root.
-type Names = Vec<String>;
+pub(super) type Names = Vec<String>;
 
 /// Whether a path is another one, or inside of it.
 pub(super) fn is_within(path: &str, other: &str) -> bool {
     path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn below(paths: &[Names], field: &Field) -> Vec<Names> {
+pub(super) fn below(paths: &[Names], field: &Field) -> Vec<Names> {
     paths.iter().map(|path| [&path[..], std::slice::from_ref(field.name())].concat()).collect()
 }
 
 /// The paths of what is inside of a list or a map.
-fn aliases(paths: &[Names], names: &[&[&str]]) -> Vec<Names> {
+pub(super) fn aliases(paths: &[Names], names: &[&[&str]]) -> Vec<Names> {
     let below = |path: &Names, names: &[&str]| {
         path.iter().cloned().chain(names.iter().map(|&name| name.to_owned())).collect()
     };

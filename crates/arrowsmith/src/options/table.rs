@@ -16,7 +16,7 @@ use arrowsmith_source::Compression;
 use super::kind::Kind;
 use super::value::{self, Format, InferRecords, LateKeys, OptionValue, Value, assign};
 use super::{Group, OptionInfo, Refused};
-use crate::parquet::{Columns, ListForm, Predicate, StringForm};
+use crate::parquet::{Columns, LateColumns, ListForm, Predicate, StringForm};
 
 /// Maximum number of threads.
 const THREADS_MAX: u64 = u16::MAX as u64;
@@ -251,6 +251,10 @@ read_options! {
     parquet {
         /// Read only these row groups of a single file, in this order.
         row_groups: Option<Vec<usize>> = None => Kind::Numbers, Parquet, unset: Some("all");
+
+        /// How to handle columns, and fields of structs, that the first of several files lacks.
+        late_columns: LateColumns = LateColumns::Error => Kind::Choice(&value::LATE_COLUMNS),
+            Parquet, infers: true;
 
         /// String and binary columns to read as dictionaries, as paths, or all of them.
         dictionary: Columns = Columns::None => Kind::PathsOrAll, Parquet,

@@ -11,7 +11,7 @@ use arrowsmith_source::Compression;
 
 use super::Refused;
 use super::kind::{Choice, Choices, Kind, Wrong};
-use crate::parquet::{Columns, ListForm, Predicate, StringForm};
+use crate::parquet::{Columns, LateColumns, ListForm, Predicate, StringForm};
 
 /// A value of an option, as an interface has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -351,6 +351,12 @@ choices! { LATE_KEYS, LateKeys, "RULE":
     "add" => Add, "Add columns; an error in streams, whose schema comes first";
     "error" => Error, "Fail, with the key and its position";
     "ignore" => Ignore, "Skip the key and its value, and count it";
+}
+
+choices! { LATE_COLUMNS, LateColumns, "RULE":
+    "error" => Error, "Fail, with the column's name, unless only other columns are read";
+    "add" => Add, "Add columns: the metadata of all files is read first, and types hold their values";
+    "ignore" => Ignore, "Leave the column out";
 }
 
 choices! { STRINGS, StringForm, "FORM":

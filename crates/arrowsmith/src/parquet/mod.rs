@@ -30,7 +30,9 @@ pub use arrowsmith_pipeline::parquet::format::{
     Column, ColumnMapping, Columns, Comparison, File, Leaf, ListForm, Literal, Pages, Predicate,
     ReadOptions, ReadPlan, RowSelection, StringForm, page_locations,
 };
-pub use arrowsmith_pipeline::parquet::{ColumnNote, ColumnSource, Explanation, open_file};
+pub use arrowsmith_pipeline::parquet::{
+    ColumnNote, ColumnSource, Explanation, LateColumns, open_file,
+};
 pub use reader::{ParquetReader, ReaderBuilder};
 pub use report::{ChunkReport, ColumnReport, FileReport, PageReport, RowGroupReport, describe};
 #[cfg(feature = "tables")]

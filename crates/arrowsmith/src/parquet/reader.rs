@@ -25,6 +25,7 @@ pub struct ReaderBuilder {
     rows: Option<RowSelection>,
     engine: Option<Chain>,
     schema: Option<SchemaRef>,
+    is_exact: bool,
     mapping: ColumnMapping,
     cancel: Arc<AtomicBool>,
 }
@@ -55,7 +56,15 @@ impl ReaderBuilder {
     /// the fields of structs that the schema has, and its types where they are wider.
     #[must_use]
     pub fn schema(mut self, schema: SchemaRef) -> Self {
-        self.schema = Some(schema);
+        (self.schema, self.is_exact) = (Some(schema), false);
+        self
+    }
+
+    /// All columns of the batches, and their types, whatever the first file has: the schema of a
+    /// reader of several files, of which this one reads a part.
+    #[must_use]
+    pub fn exact_schema(mut self, schema: SchemaRef) -> Self {
+        (self.schema, self.is_exact) = (Some(schema), true);
         self
     }
 
@@ -88,7 +97,8 @@ impl ReaderBuilder {
         self
     }
 
-    /// Opens the first of `files`, whose columns are those of all, and starts decoding.
+    /// Opens the first of `files`, whose columns are those of all unless
+    /// [`late_columns`](ParquetReadOptions::late_columns) says otherwise, and starts decoding.
     ///
     /// # Errors
     /// Options that make no sense, columns that are not there, and whatever opening the first file
@@ -114,7 +124,9 @@ impl ReaderBuilder {
             .rows(self.rows)
             .partition_types(partition_types)
             .schema(self.schema)
+            .exact_schema(self.is_exact)
             .column_mapping(self.mapping)
+            .late_columns(options.late_columns)
             .limit(options.limit)
             .threads(options.threads.unwrap_or(0))
             .batch_rows(options.batch_rows)

@@ -49,6 +49,35 @@ fn converted(folder: &Folder, args: &[&str]) -> RecordBatch {
     whole(&read_stream(&ran.stdout))
 }
 
+/// Columns of later files are not lost, unless that is said.
+#[test]
+fn columns_that_the_first_file_lacks() {
+    let folder = Folder::new();
+    let all = rows(0, 10);
+    write(&folder, "d/1.parquet", &all.project(&[0]).unwrap());
+    write(&folder, "d/2.parquet", &all);
+    let ran = folder.run(&["convert", "d", "-o", "x.arrow"]);
+    ran.assert_status(1);
+    let expected = "2.parquet: unsupported: column name is not in the first file; \
+                    --late-columns add reads the columns of all files before any row, \
+                    --late-columns ignore leaves it out";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    assert!(!folder.path("x.arrow").exists());
+    let found = converted(&folder, &["d", "--late-columns", "add"]);
+    assert_eq!((found.num_columns(), found.num_rows()), (3, 20));
+    assert_eq!(found.column(1).null_count(), 11);
+    assert_eq!(found.column(2).slice(10, 10).to_data(), all.column(2).to_data());
+    assert_eq!(converted(&folder, &["d", "--late-columns", "ignore"]).num_columns(), 1);
+    assert_eq!(converted(&folder, &["d", "--columns", "id"]).num_rows(), 20);
+    let ran = folder.run(&["infer", "d", "--late-columns", "add"]);
+    ran.assert_status(0);
+    assert_eq!(ran.stdout, b"id: int64\nname: utf8\nratio: float64\n");
+    let first = rows(0, 1).project(&[1]).unwrap();
+    write(&folder, "d/0.parquet", &first);
+    let where_late = ["d", "--late-columns", "add", "--where", "ratio > 2", "--columns", "id"];
+    assert_eq!(ids(&converted(&folder, &where_late)), [9]);
+}
+
 #[test]
 fn every_output_has_the_rows() {
     let folder = Folder::new();

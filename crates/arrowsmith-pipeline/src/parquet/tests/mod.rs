@@ -12,7 +12,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
+    new_null_array,
 };
+use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::{filter, filter_record_batch};
@@ -24,7 +26,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::{ParquetBatches, ParquetPipeline};
+use super::{LateColumns, ParquetBatches, ParquetPipeline};
 
 mod engines;
 mod hostile;
@@ -295,10 +297,117 @@ fn structs_that_differ_are_made_one() {
     };
     let one = file(&record(["a", "b"], 1), 10);
     let other = file(&record(["a", "c"], 3), 10);
-    let all = whole(builder().files([Input::bytes(one), Input::bytes(other)]).start().unwrap());
+    let read = |late| {
+        let files = [Input::bytes(one.clone()), Input::bytes(other.clone())];
+        builder().files(files).late_columns(late).start().unwrap()
+    };
+    let refused = read(LateColumns::Error).last().unwrap().unwrap_err().to_string();
+    assert!(refused.contains("column s.c is not in the first file"), "{refused}");
+    let all = whole(read(LateColumns::Ignore));
     let found = all.column(0).as_any().downcast_ref::<StructArray>().unwrap();
     assert_eq!(found.column(0).as_ref(), &Int64Array::from(vec![1, 3]));
     assert_eq!(found.column(1).as_ref(), &Int64Array::from(vec![Some(2), None]));
+    let all = whole(read(LateColumns::Add));
+    let found = all.column(0).as_any().downcast_ref::<StructArray>().unwrap();
+    assert_eq!(found.num_columns(), 3);
+    assert_eq!(found.column(2).as_ref(), &Int64Array::from(vec![None, Some(4)]));
+}
+
+/// Columns that the first file lacks are not lost, unless it is said.
+#[test]
+fn columns_of_later_files_are_added() {
+    let batch = |columns: Vec<(&str, ArrayRef)>| RecordBatch::try_from_iter(columns).unwrap();
+    let numbers = |values: [i64; 2]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
+    let one = batch(vec![
+        ("none", new_null_array(&DataType::Null, 2)),
+        ("id", Arc::new(Int32Array::from(vec![1, 2]))),
+    ]);
+    let other = batch(vec![
+        ("late", Arc::new(StringArray::from(vec!["x", "y"]))),
+        ("id", numbers([3, 1 << 40])),
+        ("none", numbers([5, 6])),
+    ]);
+    let read = |late, change: &dyn Fn(ParquetPipeline) -> ParquetPipeline| {
+        let files = [Input::bytes(file(&one, 10)), Input::bytes(file(&other, 10))];
+        change(builder().files(files).late_columns(late)).start()?.collect::<Result<Vec<_>>>()
+    };
+    let columns = |names: &'static [&str]| {
+        move |builder: ParquetPipeline| {
+            builder.options(ReadOptions::default().with_columns(names.iter().copied()))
+        }
+    };
+    let texts = |batch: &RecordBatch| {
+        let column = |column: &ArrayRef| {
+            let texts = cast(column, &DataType::Utf8).unwrap();
+            texts.as_string::<i32>().iter().map(|text| text.unwrap_or("-").to_owned()).collect()
+        };
+        batch.columns().iter().map(column).collect::<Vec<Vec<String>>>()
+    };
+    let added = |change: &dyn Fn(ParquetPipeline) -> ParquetPipeline| {
+        let batches = read(LateColumns::Add, change).unwrap();
+        let all = concat_batches(&batches[0].schema(), &batches).unwrap();
+        let names = all.schema().fields().iter().map(|field| field.name().clone()).collect();
+        (names, texts(&all))
+    };
+    let (names, values): (Vec<String>, _) = added(&|builder| builder);
+    assert_eq!(names, ["none", "id", "late"]);
+    let big = (1_i64 << 40).to_string();
+    let expected = [["-", "-", "5", "6"], ["1", "2", "3", &big], ["-", "-", "x", "y"]];
+    assert_eq!(values, expected);
+    // Whatever is read of it, and however.
+    let (names, values) = added(&columns(&["late", "none"]));
+    assert_eq!(
+        (names, values),
+        (
+            vec!["late".to_owned(), "none".to_owned()],
+            vec![
+                ["-", "-", "x", "y"].map(str::to_owned).to_vec(),
+                ["-", "-", "5", "6"].map(str::to_owned).to_vec()
+            ],
+        )
+    );
+    let (_, values) =
+        added(&|builder| builder.filter(Some(Predicate::parse("late = 'y' or id = 2").unwrap())));
+    assert_eq!(values[1], ["2", &big]);
+    let dictionary = |builder: ParquetPipeline| {
+        let mut options = ReadOptions::default();
+        options.dictionary = Columns::Paths(vec!["late".to_owned()]);
+        builder.options(options)
+    };
+    let batches = read(LateColumns::Add, &dictionary).unwrap();
+    let late = batches[0].column_by_name("late").unwrap();
+    assert!(matches!(late.data_type(), DataType::Dictionary(..)));
+
+    let refused = |late, change: &dyn Fn(ParquetPipeline) -> ParquetPipeline| {
+        read(late, change).unwrap_err().to_string()
+    };
+    let error = refused(LateColumns::Error, &columns(&["none"]));
+    assert!(error.contains("column none is Int64, in the first file it is Null"), "{error}");
+    assert!(error.contains("--late-columns add"), "{error}");
+    let only = |late| read(late, &columns(&["id"])).map(|batches| batches.len());
+    assert!(only(LateColumns::Error).unwrap_err().to_string().contains("1099511627776"));
+    let swapped = [Input::bytes(file(&other, 10)), Input::bytes(file(&one, 10))];
+    assert_eq!(whole(builder().files(swapped).start().unwrap()).num_columns(), 3);
+    let late = batch(vec![("id", numbers([1, 2])), ("late", numbers([1, 2]))]);
+    let two = |late_columns, names: Option<&[&str]>| {
+        let id = batch(vec![("id", numbers([1, 2]))]);
+        let mut options = ReadOptions::default();
+        options.columns = names.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        let files = [Input::bytes(file(&id, 10)), Input::bytes(file(&late, 10))];
+        let builder = builder().files(files).late_columns(late_columns).options(options);
+        builder.start().and_then(|batches| batches.collect::<Result<Vec<_>>>())
+    };
+    let error = two(LateColumns::Error, None).unwrap_err().to_string();
+    assert!(error.contains("column late is not in the first file; --late-columns add"), "{error}");
+    assert!(two(LateColumns::Error, Some(&["id"])).is_ok());
+    assert!(two(LateColumns::Error, Some(&["late"])).is_err());
+    assert_eq!(two(LateColumns::Ignore, None).unwrap()[1].num_columns(), 1);
+    assert_eq!(two(LateColumns::Add, Some(&["late"])).unwrap()[0].column(0).null_count(), 2);
+
+    let once = || Input::reader(io::Cursor::new(file(&one, 10)));
+    let files = [once(), Input::bytes(file(&other, 10))];
+    let error = builder().files(files).late_columns(LateColumns::Add).start().err().unwrap();
+    assert!(error.to_string().contains("can be read only once"), "{error}");
 }
 
 /// What a file lacks is null in its rows, in conditions as in the batches, whichever file is first.
@@ -317,6 +426,51 @@ fn what_a_file_lacks_is_null_as_a_dictionary() {
     assert_eq!((text.len(), text.logical_null_count()), (12, 4));
     assert!(read([&narrow, &rows(0, 9)], "text").is_err());
     assert!(read([&rows(0, 9), &narrow], "other").is_err());
+}
+
+/// Other processes read parts of several files, which have one schema.
+#[test]
+fn a_part_has_the_schema_of_all() {
+    let ids = |ids: Vec<i32>| Arc::new(Int32Array::from(ids)) as ArrayRef;
+    let texts = |texts: Vec<&str>| Arc::new(StringArray::from(texts)) as ArrayRef;
+    let batch = |columns: Vec<(&str, ArrayRef)>| RecordBatch::try_from_iter(columns).unwrap();
+    let files = [
+        batch(vec![("text", texts(vec!["x"])), ("id", ids(vec![1]))]),
+        batch(vec![("id", Arc::new(Int64Array::from(vec![2])) as ArrayRef)]),
+        batch(vec![("late", ids(vec![7])), ("text", texts(vec!["z"]))]),
+    ];
+    let inputs = || files.iter().map(|batch| Input::bytes(file(batch, 10)));
+    let names: [Option<&[&str]>; 4] = [None, Some(&["id"]), Some(&["late", "text"]), Some(&[])];
+    for names in names {
+        let mut options = ReadOptions::default();
+        options.columns = names.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+        for late in [LateColumns::Add, LateColumns::Ignore, LateColumns::Error] {
+            let all = |options: ReadOptions| builder().files(inputs()).options(options);
+            let read = |late, options: ReadOptions| all(options).late_columns(late).start();
+            let schema = Arc::clone(read(late, ReadOptions::default()).unwrap().schema());
+            let Ok(batches) = read(late, options.clone()) else {
+                // The first file has no such column.
+                assert!(late != LateColumns::Add && names.unwrap().contains(&"late"));
+                continue;
+            };
+            let expected = Arc::clone(batches.schema());
+            let expected_rows: Result<Vec<RecordBatch>> = batches.collect();
+            let part = |input| {
+                let part = builder().files([input]).options(options.clone()).late_columns(late);
+                let part = part.schema(Some(Arc::clone(&schema))).exact_schema(true).start()?;
+                assert_eq!(part.schema(), &expected, "{names:?} {late:?}");
+                part.collect::<Result<Vec<RecordBatch>>>()
+            };
+            let parts = inputs().map(part).collect::<Result<Vec<_>>>();
+            match expected_rows {
+                Ok(rows) => assert_eq!(parts.unwrap().concat(), rows, "{names:?} {late:?}"),
+                Err(error) => {
+                    assert_eq!(parts.unwrap_err().to_string(), error.to_string());
+                    assert!(late == LateColumns::Error && names.is_none());
+                }
+            }
+        }
+    }
 }
 
 #[test]

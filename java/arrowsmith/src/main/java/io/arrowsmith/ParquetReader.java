@@ -169,6 +169,44 @@ public final class ParquetReader {
     return this;
   }
 
+  /** Values of {@link #lateColumns(LateColumns)}. */
+  public enum LateColumns {
+    /** Fail, with the column's name, unless only other columns are read. */
+    ERROR,
+    /** Add columns: the metadata of all files is read first, and types hold their values. */
+    ADD,
+    /** Leave the column out. */
+    IGNORE
+  }
+
+  /**
+   * How to handle columns, and fields of structs, that the first of several files lacks: {@code
+   * error} (fail, with the column's name, unless only other columns are read), {@code add} (add
+   * columns: the metadata of all files is read first, and types hold their values), {@code ignore}
+   * (leave the column out). Default: {@code error}.
+   *
+   * @param lateColumns the value
+   * @return this
+   */
+  public ParquetReader lateColumns(final LateColumns lateColumns) {
+    options.set("late_columns", lateColumns);
+    return this;
+  }
+
+  /**
+   * How to handle columns, and fields of structs, that the first of several files lacks: {@code
+   * error} (fail, with the column's name, unless only other columns are read), {@code add} (add
+   * columns: the metadata of all files is read first, and types hold their values), {@code ignore}
+   * (leave the column out). Default: {@code error}.
+   *
+   * @param lateColumns the value
+   * @return this
+   */
+  public ParquetReader lateColumns(final String lateColumns) {
+    options.set("late_columns", lateColumns);
+    return this;
+  }
+
   /**
    * String and binary columns to read as dictionaries, as paths, or all of them. Default: {@code
    * false}.
