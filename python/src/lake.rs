@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Delta and Iceberg tables as sources, whole and in parts for other processes.
+//! Delta and Iceberg tables as sources, and parts of tables and of several files for other
+//! processes.
 
 use std::sync::Arc;
 
@@ -41,25 +42,36 @@ impl TableSource {
     }
 }
 
-/// Files of a table, with the columns of the table.
+/// Files of a table, with the columns of the table, or some of several files, with those of all.
 #[pyclass(module = "arrowsmith._lib", frozen)]
 pub(crate) struct TableFiles {
     files: Vec<Py<File>>,
     schema: Py<Schema>,
-    mapping: ColumnMapping,
+    columns: Found,
+}
+
+/// How columns are found in files: those of a table, or exactly these, by their names.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Found {
+    Mapped(ColumnMapping),
+    Exactly,
 }
 
 /// Names for pickled [`TableFiles`].
-const MAPPINGS: [(&str, ColumnMapping); 3] =
-    [("none", ColumnMapping::None), ("name", ColumnMapping::Name), ("id", ColumnMapping::Id)];
+const FOUND: [(&str, Found); 4] = [
+    ("none", Found::Mapped(ColumnMapping::None)),
+    ("name", Found::Mapped(ColumnMapping::Name)),
+    ("id", Found::Mapped(ColumnMapping::Id)),
+    ("exactly", Found::Exactly),
+];
 
 #[pymethods]
 impl TableFiles {
     #[new]
-    fn new(files: Vec<Py<File>>, schema: Py<Schema>, column_mapping: &str) -> PyResult<Self> {
-        let known = MAPPINGS.iter().find(|(name, _)| *name == column_mapping);
-        let (_, mapping) = known.ok_or_else(|| PyValueError::new_err("no column mapping"))?;
-        Ok(Self { files, schema, mapping: *mapping })
+    fn new(files: Vec<Py<File>>, schema: Py<Schema>, columns: &str) -> PyResult<Self> {
+        let known = FOUND.iter().find(|(name, _)| *name == columns);
+        let (_, columns) = known.ok_or_else(|| PyValueError::new_err("no column mapping"))?;
+        Ok(Self { files, schema, columns: *columns })
     }
 
     fn __getnewargs__<'py>(
@@ -67,7 +79,7 @@ impl TableFiles {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyList>, Py<Schema>, &'static str)> {
         let files = PyList::new(py, &self.files)?;
-        let known = MAPPINGS.iter().find(|(_, mapping)| *mapping == self.mapping);
+        let known = FOUND.iter().find(|(_, columns)| *columns == self.columns);
         Ok((files, self.schema.clone_ref(py), known.map_or("", |(name, _)| name)))
     }
 
@@ -77,38 +89,59 @@ impl TableFiles {
         self.files.first().map_or("", |file| &file.get().name)
     }
 
+    /// Names of columns of folders whose types the schema does not have.
+    #[getter]
+    fn untyped(&self) -> Vec<String> {
+        let first = self.files.first().filter(|_| self.columns == Found::Exactly);
+        let partitions = first.map(|file| file.get().partitions.iter());
+        partitions.into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    }
+
     fn __repr__(&self) -> String {
-        format!("<{} files of a table>", self.files.len())
+        let count = self.files.len();
+        match self.columns {
+            Found::Mapped(_) => format!("<{count} files of a table>"),
+            Found::Exactly => format!("<{count} of several files>"),
+        }
     }
 }
 
 impl TableFiles {
-    /// A part of `table`.
+    /// A part of a table or of several files.
     pub(crate) fn of(
         py: Python<'_>,
         files: Vec<File>,
-        (schema, mapping): (&SchemaRef, ColumnMapping),
+        (schema, columns): (&SchemaRef, Found),
     ) -> PyResult<Self> {
         let files = files.into_iter().map(|file| Py::new(py, file)).collect::<PyResult<_>>()?;
-        Ok(Self { files, schema: Py::new(py, Schema::new(Arc::clone(schema)))?, mapping })
+        Ok(Self { files, schema: Py::new(py, Schema::new(Arc::clone(schema)))?, columns })
     }
 }
 
-/// The table that a source is, opened; `None` if it is something else.
-pub(crate) fn table(source: &Bound<'_, PyAny>) -> PyResult<Option<Table>> {
+/// The table that a source is, or a part, and how its columns are found; `None` if it is something
+/// else.
+pub(crate) fn table(source: &Bound<'_, PyAny>) -> PyResult<Option<(Table, Found)>> {
     let py = source.py();
     let (place, options) = source::unwrapped(source);
     let opened = if let Ok(source) = place.cast::<TableSource>() {
         let source = source.get();
-        py.detach(|| Table::open_with(source.format, &source.name, &options))
+        py.detach(|| {
+            let table = Table::open_with(source.format, &source.name, &options)?;
+            let mapping = table.mapping;
+            Ok((table, Found::Mapped(mapping)))
+        })
     } else if let Ok(part) = place.cast::<TableFiles>() {
-        let TableFiles { files, schema, mapping } = part.get();
+        let TableFiles { files, schema, columns } = part.get();
         let schema = Arc::clone(schema.get().arrow());
         let files: Vec<&File> = files.iter().map(Py::get).collect();
         py.detach(|| {
             let files = files.into_iter().map(|file| file.open(&options));
             let files = files.collect::<arrowsmith::Result<_>>()?;
-            Ok(Table { schema, files, mapping: *mapping })
+            let mapping = match *columns {
+                Found::Mapped(mapping) => mapping,
+                Found::Exactly => ColumnMapping::None,
+            };
+            Ok((Table { schema, files, mapping }, *columns))
         })
     } else {
         return Ok(None);

@@ -4,14 +4,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder, describe, open_file};
+use arrowsmith::parquet::{
+    EXTENSIONS, LateColumns, ParquetReader, ReaderBuilder, describe, open_file,
+};
 use arrowsmith::{DataFile, Limits};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{config, raised};
 use crate::gpu::{self, RowGroups};
-use crate::lake;
+use crate::lake::{self, Found};
 use crate::options::{engine, parquet};
 use crate::source;
 
@@ -39,6 +41,7 @@ pub(crate) fn open(
             ("limit", options.limit.is_some()),
             ("batch_rows", options.batch_rows.is_some()),
             ("partitions", options.partitions.is_some()),
+            ("late_columns", options.late_columns != LateColumns::Error),
             ("table", table.is_some()),
         ] {
             gpu::refuse(option, is_given).map_err(|error| raised(py, error))?;
@@ -46,11 +49,15 @@ pub(crate) fn open(
     }
     let (engine, gpu) = engine(py, &options.engine, options.gpu_memory_bytes_max, on_device)?;
     let cancel = Arc::clone(cancel);
-    if let Some(table) = table {
+    if let Some((table, found)) = table {
         let partitions = options.partitions.take();
         options.partitions = partitions.or_else(|| table.partitions().map(Into::into));
         let builder = ReaderBuilder::new().options(options).engine(engine).cancel(cancel);
-        let reader = py.detach(|| table.reader(builder)).map_err(|error| raised(py, error))?;
+        let reader = py.detach(|| match found {
+            Found::Mapped(_) => table.reader(builder),
+            Found::Exactly => builder.exact_schema(table.schema).open(table.files),
+        });
+        let reader = reader.map_err(|error| raised(py, error))?;
         return Ok(Opened::Host(Box::new(reader)));
     }
     let files = files(source)?;

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::errors::{config, raised};
-use crate::lake::{self, TableFiles};
+use crate::lake::{self, Found, TableFiles};
 use crate::{options, parquet, source};
 
 /// A file of a table, with the values of its partition columns.
@@ -110,15 +110,20 @@ pub(crate) fn split_parquet<'py>(
     let (py, options) = (source.py(), options::parquet(options)?);
     let bytes = bytes_of(size)?;
     let (files, table) = match lake::table(source)? {
-        Some(table) => (table.files, Some((table.schema, table.mapping))),
-        None => (parquet::files(source)?, None),
+        Some((table, found)) => (table.files, Some((table.schema, found))),
+        None => {
+            let files = parquet::files(source)?;
+            let found = py.detach(|| {
+                let schema = split::parquet_schema(&files, &options)?;
+                Ok((files, schema.map(|schema| (schema, Found::Exactly))))
+            });
+            found.map_err(|error| raised(py, error))?
+        }
     };
     let splits = py.detach(|| split::split_parquet(files, &options, bytes));
     parts(py, splits.map_err(|error| raised(py, error))?, |files| match &table {
         None => files.into_bound_py_any(py),
-        Some((schema, mapping)) => {
-            TableFiles::of(py, files, (schema, *mapping))?.into_bound_py_any(py)
-        }
+        Some((schema, found)) => TableFiles::of(py, files, (schema, *found))?.into_bound_py_any(py),
     })
 }
 

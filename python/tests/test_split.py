@@ -92,6 +92,39 @@ def test_partitions_keep_their_types(tmp_path: Path) -> None:
         assert joined(parts).equals(whole(scan))
 
 
+@pytest.mark.parametrize("late", ["add", "ignore"])
+def test_files_that_differ(tmp_path: Path, late: Any) -> None:
+    tables = [
+        {"none": pa.nulls(2), "id": pa.array([1, 2], pa.int32()), "text": ["a", None]},
+        {"late": [1.5, None], "none": pa.nulls(2), "id": pa.array([3, 4], pa.int64())},
+        {"id": pa.array([5, 6], pa.int32()), "s": [{"a": 1}, None]},
+        {"id": pa.array([7, 8], pa.int32()), "s": [{"b": 1}, {"a": None}]},
+    ]
+    for year, table in enumerate(tables):
+        (tmp_path / f"year={year}").mkdir()
+        pq.write_table(pa.table(table), tmp_path / f"year={year}" / "part.parquet")
+    scan = arrowsmith.scan_parquet(str(tmp_path), late_columns=late)
+    names = ["none", "id", "text", "year"]
+    added = ["none", "id", "text", "late", "s", "year"]
+    assert scan.schema.names == (added if late == "add" else names)
+    for chosen in (scan, scan.select("id", "year"), scan.filter("id > 2 and year < 3")):
+        parts = chosen.split(1)
+        assert len(parts) == 4
+        assert all(part.schema == chosen.schema for part in parts)
+        assert joined(parts).equals(whole(chosen))
+    if late == "add":
+        rows = whole(scan).to_pylist()
+        assert [row["late"] for row in rows[:4]] == [None, None, 1.5, None]
+        assert [row["s"] for row in rows[4:]] == [
+            {"a": 1, "b": None},
+            None,
+            {"a": None, "b": 1},
+            {"a": None, "b": None},
+        ]
+    with pytest.raises(arrowsmith.FileError, match='late_columns="add" reads'):
+        joined(arrowsmith.scan_parquet(str(tmp_path)).split(1))
+
+
 def test_row_groups(tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(pa.table({"id": range(10_000)}), path, row_group_size=1000)

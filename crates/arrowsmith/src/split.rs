@@ -3,14 +3,19 @@
 //! small files together, lines of a byte range of large files of JSON, row groups of large Parquet
 //! files. Reading the parts in order reads the table.
 //!
-//! Only sizes, the start of large files of JSON, and the footers of large Parquet files are read.
+//! Only sizes, the start of large files of JSON, and the footers of large Parquet files are read,
+//! and of several Parquet files that of the first, or of all.
 
+use std::sync::Arc;
+
+use arrow_array::RecordBatchReader;
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{Error, Framing, Result};
 use arrowsmith_json::frame::{DETECT_BYTES, Detection, detect};
 use arrowsmith_source::{Content, DataFile, Input, OpenOptions};
 
 use crate::options::{Format, JsonReadOptions, ParquetReadOptions};
-use crate::parquet::open_file;
+use crate::parquet::{ReaderBuilder, open_file};
 
 /// What is read by itself.
 #[derive(Debug)]
@@ -91,6 +96,30 @@ pub fn split_parquet(
     })
 }
 
+/// The schema of all files, without the columns of folders: each part of several has it by
+/// [`exact_schema`](crate::parquet::ReaderBuilder::exact_schema), whatever its first file has. It
+/// has the columns of the options, and of their condition. `None` for one file, whose parts have
+/// its schema.
+///
+/// # Errors
+/// As [`ReaderBuilder::open`](crate::parquet::ReaderBuilder::open), and as [`split_parquet`].
+pub fn parquet_schema(
+    files: &[DataFile],
+    options: &ParquetReadOptions,
+) -> Result<Option<SchemaRef>> {
+    let [first, _, ..] = files else { return Ok(None) };
+    let mut options = ParquetReadOptions { limit: Some(0), threads: Some(1), ..options.clone() };
+    if let (Some(columns), Some(filter)) = (&mut options.columns, &options.filter) {
+        columns.extend(filter.columns().into_iter().map(str::to_owned));
+    }
+    let all = files.iter().map(again).collect::<Result<Vec<_>>>()?;
+    let schema = ReaderBuilder::new().options(options).open(all)?.schema();
+    let is_stored = |name: &str| first.partitions.iter().all(|(column, _)| column != name);
+    let fields = schema.fields().iter().filter(|field| is_stored(field.name()));
+    let fields: Vec<FieldRef> = fields.cloned().collect();
+    Ok(Some(Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))))
+}
+
 fn refuse(options: &[(&str, bool)]) -> Result<()> {
     match options.iter().find(|option| option.1) {
         None => Ok(()),
@@ -165,10 +194,13 @@ fn has_lines(input: &Input, options: &JsonReadOptions) -> Result<bool> {
 mod tests {
     use std::fs;
 
+    use ::parquet::arrow::ArrowWriter;
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
     use arrowsmith_source::expand_dataset;
 
     use super::*;
     use crate::json::{EXTENSIONS, ReaderBuilder};
+    use crate::parquet::{LateColumns, Predicate};
 
     fn ids(split: Split, options: &JsonReadOptions) -> Vec<i64> {
         let mut options = options.clone();
@@ -176,7 +208,7 @@ mod tests {
             (options.range_start, options.range_end) = (start, Some(end));
         }
         let schema = arrow_schema::Field::new("id", arrow_schema::DataType::Int64, false);
-        let schema = arrow_schema::Schema::new(vec![schema]);
+        let schema = Schema::new(vec![schema]);
         let reader = ReaderBuilder::new().options(options).schema(schema.into());
         let batches = reader.open(split.files).unwrap().map(Result::unwrap);
         let ids = batches.flat_map(|batch| {
@@ -208,6 +240,49 @@ mod tests {
         }
         assert!(counts.is_sorted_by(|a, b| a >= b), "{counts:?}");
         assert_eq!(counts.last(), Some(&1));
+    }
+
+    #[test]
+    fn parts_of_parquet_have_the_schema_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, columns) in [("year=1/1.parquet", &["a"][..]), ("year=2/2.parquet", &["b", "a"])]
+        {
+            let values = || Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef;
+            let columns = columns.iter().map(|name| (*name, values()));
+            let batch = RecordBatch::try_from_iter(columns).unwrap();
+            let path = folder.path().join(name);
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            let file = fs::File::create(path).unwrap();
+            let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+        }
+        let options =
+            ParquetReadOptions { late_columns: LateColumns::Add, ..ParquetReadOptions::default() };
+        let files = || expand_dataset(folder.path(), crate::parquet::EXTENSIONS).unwrap();
+        let names = |schema: &Schema| {
+            schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>()
+        };
+        let mut some = options.clone();
+        some.columns = Some(vec!["a".to_owned(), "year".to_owned()]);
+        some.filter = Some(Predicate::parse("b = 1 and year = 2").unwrap());
+        for (options, stored, found, rows) in [
+            (options.clone(), ["a", "b"], &["a", "b", "year"][..], 4),
+            (some, ["a", "b"], &["a", "year"], 1),
+        ] {
+            let schema = parquet_schema(&files(), &options).unwrap().unwrap();
+            assert_eq!(names(&schema), stored);
+            let mut count = 0;
+            for split in split_parquet(files(), &options, 1).unwrap() {
+                let reader = crate::parquet::ReaderBuilder::new().options(options.clone());
+                let reader = reader.exact_schema(Arc::clone(&schema)).open(split.files).unwrap();
+                assert_eq!(names(&reader.schema()), found);
+                count += reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
+            }
+            assert_eq!(count, rows);
+        }
+        let one = files().into_iter().take(1).collect::<Vec<_>>();
+        assert_eq!(parquet_schema(&one, &options).unwrap(), None);
     }
 
     #[test]

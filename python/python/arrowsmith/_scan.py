@@ -146,8 +146,13 @@ class Scan:
         parts = split(located(self._source, self._storage), self._options, size)
         options, given = {"threads": 1, **self._options}, self._given
         # The columns of a table have types.
-        first = parts[0][0] if parts and isinstance(parts[0][0], list) else []
-        names = [name for name, _ in first[0].partitions] if first else []
+        names: list[str] = []
+        if parts:
+            first = parts[0][0]
+            if isinstance(first, list):
+                names = [name for name, _ in first[0].partitions]
+            else:
+                names = first.untyped
         if names or self._format == "json":
             # Columns that only the condition needs have a type as well.
             whole = self._with(columns=None, filter=None).schema
