@@ -211,6 +211,24 @@ def test_hints(path: Path, table: pa.Table) -> None:
         read(path, dictionary="zone")
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_dictionaries_without_values(tmp_path: Path, stored: bool) -> None:
+    words = pa.field("word", pa.dictionary(pa.int32(), pa.string()), nullable=False)
+    nothing = pa.table(
+        {
+            "s": pa.array([None, None], pa.struct([words])),
+            "l": pa.array([None, []], pa.list_(pa.struct([words]))),
+            "d": pa.array([None, None], words.type),
+        }
+    )
+    path = tmp_path / "in.parquet"
+    pq.write_table(nothing, path, store_schema=stored)
+    for dictionary in (False, True):
+        found = pa.table(arrowsmith.read_parquet(path, dictionary=dictionary))
+        found.validate(full=True)
+        assert found.to_pylist() == nothing.to_pylist()
+
+
 def test_folders(tmp_path: Path) -> None:
     table = pa.table({"id": range(30), "year": [2022 + row % 3 for row in range(30)]})
     pq.write_to_dataset(table, tmp_path / "t", partition_cols=["year"])

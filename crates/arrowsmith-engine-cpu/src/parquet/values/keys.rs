@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, DictionaryArray, Int32Array, make_array, new_empty_array};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Int32Array, make_array, new_empty_array, new_null_array,
+};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::DataType;
@@ -91,7 +93,10 @@ impl Keys {
             let nulls = nulls.map(|nulls| nulls.slice(row, len));
             row += len;
             arrays.push(match part {
-                Part::Keys(keys) => take(&self.dictionary, &Int32Array::new(keys, nulls), None)?,
+                Part::Keys(keys) => {
+                    let keys = Int32Array::new(keys, nulls);
+                    take(&self.dictionary_of(&keys), &keys, None)?
+                }
                 Part::Values(rows) => {
                     let data = values.slice(value, rows).to_data().into_builder().nulls(nulls);
                     value += rows;
@@ -101,6 +106,15 @@ impl Keys {
         }
         let arrays: Vec<&dyn Array> = arrays.iter().map(|array| &**array).collect();
         self.cast(&concat(&arrays)?)
+    }
+
+    /// The dictionary, with an entry for keys that are not null where it has none: rows inside of a
+    /// struct that is null have keys, too, and columns without nulls of their own no bitmap.
+    fn dictionary_of(&self, keys: &Int32Array) -> ArrayRef {
+        match self.dictionary.is_empty() && keys.null_count() < keys.len() {
+            true => new_null_array(&self.value_type, 1),
+            false => Arc::clone(&self.dictionary),
+        }
     }
 
     fn cast(&self, array: &dyn Array) -> Result<ArrayRef> {
@@ -215,7 +229,8 @@ impl Values for Keys {
             return self.decoded(nulls.as_ref());
         }
         let keys = Int32Array::new(self.keys.take(), nulls);
-        let array = DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(&self.dictionary))
+        let dictionary = self.dictionary_of(&keys);
+        let array = DictionaryArray::<Int32Type>::try_new(keys, dictionary)
             .map_err(|error| corrupt(error.to_string()))?;
         let plain = matches!(&self.data_type, DataType::Dictionary(key, values)
             if **key == DataType::Int32 && **values == self.value_type);
