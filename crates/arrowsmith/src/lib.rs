@@ -38,6 +38,7 @@ pub use arrowsmith_engine::{Chain, Decision, Declined, Engine};
 pub use arrowsmith_engine_gpu as gpu;
 #[cfg(feature = "rtl")]
 pub use arrowsmith_engine_rtl as rtl;
+pub use arrowsmith_pipeline::parquet::{conform_batch, misfit, union_schema};
 pub use arrowsmith_pipeline::{Partitions, Progress};
 pub use arrowsmith_plan as plan;
 pub use arrowsmith_plan::Plan;

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use arrow_array::{
     ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, TimestampMillisecondArray,
+    new_null_array,
 };
+use arrow_schema::DataType;
 use arrowsmith_flight::Access;
 use arrowsmith_flight::client::Client;
 use arrowsmith_flight::dataset::FileAccess;
@@ -269,9 +271,10 @@ async fn no_status_tells_where_files_lie() {
     let client = client(&server).await;
     let info = client.info(&Query::all("data")).await.unwrap();
     let mut said = Vec::new();
-    // A file with other columns, an invalid one, a missing one.
-    let other: ArrayRef = Arc::new(Float64Array::from(vec![1.0]));
-    ipc(&data.join("1.arrow"), &[RecordBatch::try_from_iter([("y", other)]).unwrap()]);
+    // A file whose column is of another kind, an invalid one, a missing one.
+    let name = numbers(0, 1).schema().field(0).name().clone();
+    let other = new_null_array(&DataType::new_list(DataType::Int64, true), 1);
+    ipc(&data.join("1.arrow"), &[RecordBatch::try_from_iter([(name, other)]).unwrap()]);
     said.push(client.action("refresh", "").await.unwrap_err());
     fs::write(data.join("1.arrow"), "no file at all").unwrap();
     said.push(client.action("refresh", r#"{"dataset":"data"}"#).await.unwrap_err());

@@ -433,20 +433,29 @@ async fn actions_metrics_and_health() {
 async fn files_that_differ_have_the_columns_of_all() {
     let folder = tempfile::tempdir().unwrap();
     let all = rows(0, 100);
-    parquet(&folder.path().join("1.parquet"), &[all.project(&[0, 2]).unwrap()]);
-    parquet(&folder.path().join("2.parquet"), std::slice::from_ref(&all));
-    let spec = format!("files={}", folder.path().display());
-    let server = serve(vec![Spec::parse(&spec, None).unwrap()], options()).await;
+    let names = ["parquet", "arrow"];
+    let specs = names.map(|name| {
+        let write = if name == "arrow" { ipc } else { parquet };
+        let folder = folder.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        write(&folder.join(format!("1.{name}")), &[all.project(&[0, 2]).unwrap()]);
+        write(&folder.join(format!("2.{name}")), std::slice::from_ref(&all));
+        Spec::parse(&format!("{name}={}", folder.display()), None).unwrap()
+    });
+    let server = serve(specs.into(), options()).await;
     let client = client(&server).await;
-    let info = client.info(&Query::all("files")).await.unwrap();
-    let schema = info.clone().try_decode_schema().unwrap();
-    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-    assert_eq!(names, ["id", "zone", "fare", "paid", "tags", "kind"]);
-    let batches: Vec<_> = client.read(info, 1).await.unwrap().map(Result::unwrap).collect().await;
-    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 200);
-    assert!(batches.iter().all(|batch| *batch.schema() == schema));
-    let nulls = |batch: &RecordBatch| batch.column(2).null_count();
-    assert_eq!(batches.iter().map(nulls).sum::<usize>(), 100 + all.column(1).null_count());
+    for name in names {
+        let info = client.info(&Query::all(name)).await.unwrap();
+        let schema = info.clone().try_decode_schema().unwrap();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        assert_eq!(names, ["id", "zone", "fare", "paid", "tags", "kind"]);
+        let batches: Vec<_> =
+            client.read(info, 1).await.unwrap().map(Result::unwrap).collect().await;
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 200);
+        assert!(batches.iter().all(|batch| *batch.schema() == schema));
+        let nulls = |batch: &RecordBatch| batch.column(2).null_count();
+        assert_eq!(batches.iter().map(nulls).sum::<usize>(), 100 + all.column(1).null_count());
+    }
     server.shutdown().await;
 }
 

@@ -5,12 +5,15 @@
 //! null, those that the type lacks are left out. (The cast of `arrow-cast` takes fields of other
 //! names by their place.) Values are cast, and one without a place in its type is an error.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, StructArray, make_array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, StructArray, make_array, new_null_array,
+};
 use arrow_cast::can_cast_types;
-use arrow_schema::{DataType, FieldRef, Fields};
+use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrowsmith_core::Result;
 
 use crate::exact::cast;
@@ -93,6 +96,39 @@ pub(super) fn conform(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             _ => cast(array, to),
         },
     }
+}
+
+/// The first column of a file that cannot be made one of a schema.
+#[must_use]
+pub fn misfit<'a>(own: &'a Schema, schema: &Schema) -> Option<&'a FieldRef> {
+    let fields = schema.fields().iter();
+    let all: HashMap<&str, &FieldRef> =
+        fields.map(|field| (field.name().as_str(), field)).collect();
+    own.fields().iter().find(|own| {
+        let field = all.get(own.name().as_str());
+        field.is_some_and(|field| !conforms(own.data_type(), field.data_type()))
+    })
+}
+
+/// The columns of a file, of which none is a [`misfit`], as those of a schema: what the file lacks
+/// is null.
+///
+/// # Errors
+/// [`Error::File`](arrowsmith_core::Error::File) for a value that has no place in the type of its
+/// column; [`Error::Arrow`](arrowsmith_core::Error::Arrow) for nulls in one that may have none.
+pub fn conform_batch(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let own = batch.schema();
+    let fields = own.fields().iter().zip(batch.columns());
+    let found: HashMap<&str, &ArrayRef> =
+        fields.map(|(field, column)| (field.name().as_str(), column)).collect();
+    let column = |field: &FieldRef| match found.get(field.name().as_str()) {
+        Some(column) => conform(column, field.data_type())
+            .map_err(|error| error.at(|place| place.column = Some(field.name().clone()))),
+        None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+    };
+    let columns = schema.fields().iter().map(column).collect::<Result<_>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
 fn structs(array: &StructArray, to: &Fields) -> Result<ArrayRef> {

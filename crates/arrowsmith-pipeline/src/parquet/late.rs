@@ -59,15 +59,22 @@ pub(super) fn union(
         for schema in columns_of(files, &options, limits)? {
             all = Some(match all {
                 None => schema,
-                Some(all) if all.fields() == schema.fields() => all,
-                Some(all) => {
-                    let fields = merged(all.fields(), schema.fields());
-                    Arc::new(Schema::new_with_metadata(fields, all.metadata().clone()))
-                }
+                Some(all) => union_schema(&all, &schema),
             });
         }
     }
     Ok(all.unwrap_or_else(|| Arc::new(Schema::empty())))
+}
+
+/// The columns of two files: those of the first, then what only the other has, with types that hold
+/// the values of both where there is one, else the first's.
+#[must_use]
+pub fn union_schema(one: &SchemaRef, other: &Schema) -> SchemaRef {
+    if one.fields() == other.fields() {
+        return Arc::clone(one);
+    }
+    let fields = merged(one.fields(), other.fields());
+    Arc::new(Schema::new_with_metadata(fields, one.metadata().clone()))
 }
 
 /// The columns of some files, which are opened at the same time: those in stores take a while.

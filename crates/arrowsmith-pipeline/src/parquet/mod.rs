@@ -36,9 +36,10 @@ mod window;
 pub use arrowsmith_parquet as format;
 pub use arrowsmith_source::DataFile;
 pub use builder::ParquetPipeline;
+pub use conform::{conform_batch, misfit};
 pub use explain::{ColumnNote, ColumnSource, Explanation};
 pub use input::open_file;
-pub use late::LateColumns;
+pub use late::{LateColumns, union_schema};
 pub use run::ParquetBatches;
 
 #[cfg(test)]

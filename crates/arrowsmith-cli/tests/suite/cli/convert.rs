@@ -383,6 +383,35 @@ fn arrow_files_and_streams_are_inputs() {
     ran.assert_status(2);
 }
 
+/// As an ingest stream whose schema grows writes them.
+#[test]
+fn arrow_files_that_differ_have_the_columns_of_all() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| {
+        folder.write("in.jsonl", text);
+        folder.run(&["convert", "in.jsonl", "-q", "-o", name]).assert_status(0);
+    };
+    write("1.arrow", "{\"a\":1,\"o\":{\"x\":true}}\n");
+    write("2.arrow", "{\"late\":\"t\",\"a\":1.5}\n{\"late\":null,\"o\":{\"y\":[1]}}\n");
+    let ran = folder.run(&["convert", "1.arrow", "2.arrow", "-q", "-o", "-", "--to", "jsonl"]);
+    ran.assert_status(0);
+    let expected = concat!(
+        "{\"a\":1.0,\"o\":{\"x\":true,\"y\":null},\"late\":null}\n",
+        "{\"a\":1.5,\"o\":null,\"late\":\"t\"}\n",
+        "{\"a\":null,\"o\":{\"x\":null,\"y\":[1]},\"late\":null}\n",
+    );
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
+    let late = ["--columns", "late", "--where", "a > 1"];
+    let args = ["convert", "1.arrow", "2.arrow", "-q", "-o", "-", "--to", "csv"];
+    let ran = folder.run(&[&args[..], &late].concat());
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "late\nt\n");
+    write("3.arrow", "{\"a\":{\"b\":1}}\n");
+    let ran = folder.run(&["convert", "1.arrow", "3.arrow", "-o", "x.parquet"]);
+    ran.assert_status(1);
+    assert!(ran.stderr.contains("3.arrow: column a is Struct("), "{}", ran.stderr);
+    assert!(ran.stderr.contains("in other files it is Int64"), "{}", ran.stderr);
+}
+
 /// By the first bytes, where there is no name, and in folders by the names of the files.
 #[test]
 fn formats_are_detected() {

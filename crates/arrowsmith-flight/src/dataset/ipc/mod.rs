@@ -2,9 +2,10 @@
 //! Arrow IPC files as a dataset: read block by block, or mapped and served without a copy.
 //!
 //! A read of everything sends the stored messages as they are (`Messages`); any other one decodes
-//! batches. Blocks and metadata come from a file and are checked before they are used. A file that
-//! is read may be truncated or replaced at any time: that is an error of the streams that read it.
-//! One that is mapped must not change.
+//! batches. Files may have different columns: then the batches have the columns of all. Blocks and
+//! metadata come from a file and are checked before they are used. A file that is read may be
+//! truncated or replaced at any time: that is an error of the streams that read it. One that is
+//! mapped must not change.
 
 mod stored;
 
@@ -15,7 +16,9 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_ipc::Block;
 use arrow_schema::SchemaRef;
-use arrowsmith::{Error, Input, Partitions, Result, expand_datasets};
+use arrowsmith::{
+    Error, Input, Partitions, Result, conform_batch, expand_datasets, misfit, union_schema,
+};
 use bytes::Bytes;
 
 use self::stored::{Open, Stored, refuse};
@@ -27,6 +30,8 @@ use super::{Batches, Content, Format, Snapshot, split};
 pub(crate) struct Files {
     files: Vec<Arc<Stored>>,
     partitions: Partitions,
+    /// The columns of all files, where these differ.
+    union: Option<SchemaRef>,
     /// The values of the partition columns, by file.
     values: Vec<Arc<[ArrayRef]>>,
 }
@@ -35,8 +40,7 @@ impl Files {
     pub(super) fn open(paths: &[PathBuf], map: bool) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Ipc.extensions())?;
         let partitions = Partitions::new(&found, &[])?;
-        let (mut files, mut values) = (Vec::new(), Vec::new());
-        let mut schema: Option<SchemaRef> = None;
+        let (mut files, mut values, mut schemas) = (Vec::new(), Vec::new(), Vec::new());
         let (mut rows, mut bytes) = (0, 0);
         for found in found {
             values.push(partitions.values(&found)?.into());
@@ -44,24 +48,29 @@ impl Files {
                 return Err(Error::Config("only files can be served".to_owned()));
             };
             let (file, its, length) = Stored::open(&path, map)?;
-            match &schema {
-                Some(first) if first.fields() != its.fields() => {
-                    return Err(refuse(&path, "has other columns than the first file"));
-                }
-                Some(_) => {}
-                None => schema = Some(its),
-            }
+            schemas.push(its);
             rows += file.batches.iter().map(|place| place.rows as u64).sum::<u64>();
             bytes += length;
             files.push(Arc::new(file));
         }
-        let schema = schema.ok_or_else(|| Error::Config("there is no file".to_owned()))?;
+        let first = schemas.first().ok_or_else(|| Error::Config("there is no file".to_owned()))?;
+        let schema =
+            schemas.iter().fold(Arc::clone(first), |all, schema| union_schema(&all, schema));
+        let union = schemas.iter().any(|own| own.fields() != schema.fields());
+        let union = union.then(|| Arc::clone(&schema));
+        for (own, file) in schemas.iter().zip(&files) {
+            let Some(field) = misfit(own, &schema) else { continue };
+            let (name, own) = (field.name(), field.data_type());
+            let all = schema.field_with_name(name).map_or(own, |field| field.data_type());
+            let reason = format!("column {name} is {own}, in other files it is {all}");
+            return Err(refuse(&file.path, &reason));
+        }
         Ok(Snapshot {
             version: version(files.iter().map(|file| (&file.path, &file.identity))),
             schema: partitions.schema(&schema),
             rows: Some(rows),
             bytes: Some(bytes),
-            content: Content::Ipc(Self { files, partitions, values }),
+            content: Content::Ipc(Self { files, partitions, union, values }),
         })
     }
 
@@ -104,7 +113,7 @@ impl Files {
         let mut blocks = blocks.into_iter().flat_map(|(file, values, range)| {
             range.map(move |index| (Arc::clone(&file), Arc::clone(&values), index))
         });
-        let partitions = self.partitions.clone();
+        let (partitions, union) = (self.partitions.clone(), self.union.clone());
         let (mut open, mut failed) = (Open::default(), false);
         Box::new(std::iter::from_fn(move || {
             if failed {
@@ -112,7 +121,14 @@ impl Files {
             }
             let batch = match blocks.next() {
                 Some((file, values, index)) => {
-                    open.batch(&file, index).and_then(|batch| partitions.extend(&batch, &values))
+                    let batch = open.batch(&file, index).and_then(|batch| match &union {
+                        Some(union) => conform_batch(&batch, union).map_err(|error| {
+                            let name = || Some(file.path.to_string_lossy().into());
+                            error.at(|place| place.source = name())
+                        }),
+                        None => Ok(batch),
+                    });
+                    batch.and_then(|batch| partitions.extend(&batch, &values))
                 }
                 None => open.close().err().map(Err)?,
             };
@@ -124,7 +140,7 @@ impl Files {
     /// The stored messages of a part, if they can be sent as they are: no body is larger than
     /// `bytes_max`, and dictionaries mean the same in all files.
     pub(super) fn messages(&self, part: usize, parts: usize, bytes_max: usize) -> Option<Messages> {
-        if !self.partitions.fields().is_empty() {
+        if self.union.is_some() || !self.partitions.fields().is_empty() {
             return None;
         }
         let places = self.places(part, parts);
