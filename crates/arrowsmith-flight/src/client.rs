@@ -365,3 +365,24 @@ fn tls_config(options: &ClientOptions) -> Result<ClientTlsConfig, Status> {
     }
     Ok(config)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of a task is not always that of the data.
+    #[tokio::test]
+    async fn a_task_that_panics_is_an_error() {
+        for panics in [true, false] {
+            let (sender, batches) = mpsc::channel(1);
+            let task = tokio::spawn(async move {
+                assert!(!panics, "on purpose");
+                drop(sender);
+            });
+            let mut reading = Reading { batches, task: Some(task) };
+            let next = reading.next().await.map(|batch| batch.map_err(|error| error.code()));
+            assert_eq!(next, panics.then_some(Err(tonic::Code::Internal)));
+            assert!(reading.next().await.is_none());
+        }
+    }
+}

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, StructArray,
-    new_null_array,
+    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, MapArray, RecordBatch, StringArray,
+    StructArray, new_null_array,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
@@ -426,6 +427,27 @@ fn what_a_file_lacks_is_null_as_a_dictionary() {
     assert_eq!((text.len(), text.logical_null_count()), (12, 4));
     assert!(read([&narrow, &rows(0, 9)], "text").is_err());
     assert!(read([&rows(0, 9), &narrow], "other").is_err());
+}
+
+/// What may not be null in one file may be in another, in maps, too.
+#[test]
+fn values_that_only_later_files_have_as_null() {
+    let map = |values: ArrayRef, is_nullable: bool| {
+        let keys = Arc::new(StringArray::from(vec!["k"; values.len()])) as ArrayRef;
+        let key = Arc::new(Field::new("key", DataType::Utf8, false));
+        let value = Arc::new(Field::new("value", values.data_type().clone(), is_nullable));
+        let pairs = StructArray::from(vec![(key, keys), (value, values)]);
+        let entries = Arc::new(Field::new("entries", pairs.data_type().clone(), false));
+        let ends = OffsetBuffer::from_lengths([1]);
+        let column = Arc::new(MapArray::new(entries, ends, pairs, None, false)) as ArrayRef;
+        file(&RecordBatch::try_from_iter([("m", column)]).unwrap(), 10)
+    };
+    let one = map(Arc::new(Int32Array::from(vec![1])), false);
+    let other = map(new_null_array(&DataType::Int32, 1), true);
+    let files = [Input::bytes(one), Input::bytes(other)];
+    let all = whole(builder().files(files).late_columns(LateColumns::Add).start().unwrap());
+    let values = all.column(0).as_map().values();
+    assert_eq!(values.as_ref(), &Int32Array::from(vec![Some(1), None]));
 }
 
 /// Other processes read parts of several files, which have one schema.
