@@ -15,7 +15,7 @@ use arrowsmith_json::frame::{DETECT_BYTES, Detection, detect};
 use arrowsmith_source::{Content, DataFile, Input, OpenOptions};
 
 use crate::options::{Format, JsonReadOptions, ParquetReadOptions};
-use crate::parquet::{ReaderBuilder, open_file};
+use crate::parquet::{Columns, Predicate, ReaderBuilder, open_file};
 
 /// What is read by itself.
 #[derive(Debug)]
@@ -98,8 +98,7 @@ pub fn split_parquet(
 
 /// The schema of all files, without the columns of folders: each part of several has it by
 /// [`exact_schema`](crate::parquet::ReaderBuilder::exact_schema), whatever its first file has. It
-/// has the columns of the options, and of their condition. `None` for one file, whose parts have
-/// its schema.
+/// has the columns that the options name. `None` for one file, whose parts have its schema.
 ///
 /// # Errors
 /// As [`ReaderBuilder::open`](crate::parquet::ReaderBuilder::open), and as [`split_parquet`].
@@ -109,8 +108,12 @@ pub fn parquet_schema(
 ) -> Result<Option<SchemaRef>> {
     let [first, _, ..] = files else { return Ok(None) };
     let mut options = ParquetReadOptions { limit: Some(0), threads: Some(1), ..options.clone() };
-    if let (Some(columns), Some(filter)) = (&mut options.columns, &options.filter) {
-        columns.extend(filter.columns().into_iter().map(str::to_owned));
+    if let Some(columns) = &mut options.columns {
+        let filter = options.filter.iter().flat_map(Predicate::columns);
+        columns.extend(filter.map(str::to_owned));
+        if let Columns::Paths(dictionaries) = &options.dictionary {
+            columns.extend_from_slice(dictionaries);
+        }
     }
     let all = files.iter().map(again).collect::<Result<Vec<_>>>()?;
     let schema = ReaderBuilder::new().options(options).open(all)?.schema();
@@ -200,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::json::{EXTENSIONS, ReaderBuilder};
-    use crate::parquet::{LateColumns, Predicate};
+    use crate::parquet::LateColumns;
 
     fn ids(split: Split, options: &JsonReadOptions) -> Vec<i64> {
         let mut options = options.clone();
@@ -266,6 +269,7 @@ mod tests {
         let mut some = options.clone();
         some.columns = Some(vec!["a".to_owned(), "year".to_owned()]);
         some.filter = Some(Predicate::parse("b = 1 and year = 2").unwrap());
+        some.dictionary = Columns::Paths(vec!["b".to_owned()]);
         for (options, stored, found, rows) in [
             (options.clone(), ["a", "b"], &["a", "b", "year"][..], 4),
             (some, ["a", "b"], &["a", "year"], 1),

@@ -35,7 +35,7 @@ pub enum LateColumns {
 const FILES_AT_A_TIME: usize = 16;
 
 /// The columns of all files, in the order in which they appear: those that are requested, and those
-/// of the condition.
+/// that the condition and the choice of dictionaries name.
 ///
 /// # Errors
 /// As opening a file; [`Error::Config`] for an input that can be read only once.
@@ -50,6 +50,9 @@ pub(super) fn union(
     if let Some(columns) = &mut options.columns {
         let filter = filter.map(Predicate::columns).unwrap_or_default();
         columns.extend(filter.into_iter().map(str::to_owned));
+        if let Columns::Paths(dictionaries) = &options.dictionary {
+            columns.extend_from_slice(dictionaries);
+        }
     }
     let mut all: Option<SchemaRef> = None;
     for files in files.chunks(FILES_AT_A_TIME) {

@@ -375,6 +375,12 @@ fn columns_of_later_files_are_added() {
         options.dictionary = Columns::Paths(vec!["late".to_owned()]);
         builder.options(options)
     };
+    let others = |builder: ParquetPipeline| {
+        let mut options = ReadOptions::default().with_columns(["id"]);
+        options.dictionary = Columns::Paths(vec!["late".to_owned()]);
+        builder.options(options)
+    };
+    assert_eq!(read(LateColumns::Add, &others).unwrap()[1].num_columns(), 1);
     let batches = read(LateColumns::Add, &dictionary).unwrap();
     let late = batches[0].column_by_name("late").unwrap();
     assert!(matches!(late.data_type(), DataType::Dictionary(..)));
