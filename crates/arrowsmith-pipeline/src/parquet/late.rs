@@ -81,6 +81,7 @@ pub fn union_schema(one: &SchemaRef, other: &Schema) -> SchemaRef {
 }
 
 /// The columns of some files, which are opened at the same time: those in stores take a while.
+/// Metadata that exceeds its share of the limit is read again, alone.
 fn columns_of(
     files: &[DataFile],
     options: &ReadOptions,
@@ -96,9 +97,11 @@ fn columns_of(
         })
     };
     let inputs = files.iter().map(again).collect::<Result<Vec<_>>>()?;
-    thread::scope(|scope| {
+    let share = limits.metadata_bytes_max / inputs.len().max(1);
+    let share = &limits.clone().with_metadata_bytes_max(share);
+    let found: Vec<Result<SchemaRef>> = thread::scope(|scope| {
         let open = |input| {
-            let opened = move || columns(input, options, limits);
+            let opened = move || columns(input, options, share);
             thread::Builder::new().spawn_scoped(scope, opened).map_err(|error| Error::io("", error))
         };
         let opening = inputs.into_iter().map(open).collect::<Result<Vec<_>>>()?;
@@ -106,8 +109,17 @@ fn columns_of(
             Ok(schema) => schema,
             Err(panic) => std::panic::resume_unwind(panic),
         };
-        opening.into_iter().map(join).collect()
-    })
+        Ok::<_, Error>(opening.into_iter().map(join).collect())
+    })?;
+    let found = found.into_iter().zip(files).map(|(schema, file)| match schema {
+        Err(error) if is_limit(&error) => columns(again(file)?, options, limits),
+        schema => schema,
+    });
+    found.collect()
+}
+
+fn is_limit(error: &Error) -> bool {
+    matches!(error, Error::File(error) if error.kind == FileErrorKind::Limit)
 }
 
 /// The columns of a file.

@@ -314,6 +314,20 @@ fn structs_that_differ_are_made_one() {
     assert_eq!(found.column(2).as_ref(), &Int64Array::from(vec![None, Some(4)]));
 }
 
+/// Several at a time have a share of the limit; what needs all of it is read alone.
+#[test]
+fn metadata_of_every_size_within_the_limit_is_read_for_late_columns() {
+    let bytes = file(&rows(0, 100), 10);
+    let open = |count: usize, bytes_max: usize| {
+        let files = vec![bytes.clone(); count].into_iter().map(Input::bytes);
+        let limits = Limits::default().with_metadata_bytes_max(bytes_max);
+        builder().files(files).late_columns(LateColumns::Add).limits(limits).start()
+    };
+    let least = (0..30).map(|power| 1 << power).find(|most| open(1, *most).is_ok()).unwrap();
+    assert_eq!(whole(open(3, least).unwrap()).num_rows(), 300);
+    assert!(open(3, least / 2).err().unwrap().to_string().contains("metadata_bytes_max"));
+}
+
 /// Columns that the first file lacks are not lost, unless it is said.
 #[test]
 fn columns_of_later_files_are_added() {
