@@ -58,28 +58,32 @@ enum From {
 pub(crate) struct Text {
     pieces: mpsc::Receiver<Piece>,
     open: Bytes,
+    is_whole: bool,
     stall: Duration,
     runtime: Handle,
 }
 
 impl Text {
-    /// A client that sends nothing for so long is an error of the reader's. It has to be made
-    /// inside of a runtime.
+    /// An empty piece ends the text; without one, and from a client that sends nothing for so long,
+    /// it is an error of the reader's. It has to be made inside of a runtime.
     pub(crate) fn new(stall: Duration) -> (mpsc::Sender<Piece>, Self) {
         let (sender, pieces) = mpsc::channel(QUEUE_PIECES);
-        (sender, Self { pieces, open: Bytes::new(), stall, runtime: Handle::current() })
+        let (open, runtime) = (Bytes::new(), Handle::current());
+        (sender, Self { pieces, open, is_whole: false, stall, runtime })
     }
 }
 
 impl io::Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.open.is_empty() {
+        while self.open.is_empty() && !self.is_whole {
             let next = tokio::time::timeout(self.stall, self.pieces.recv());
             match self.runtime.block_on(next) {
                 Ok(Some(piece)) => self.open = piece?,
-                Ok(None) => return Ok(0),
+                // The task that receives is gone.
+                Ok(None) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
             }
+            self.is_whole = self.open.is_empty();
         }
         let count = into.len().min(self.open.len());
         if let (Some(into), Some(from)) = (into.get_mut(..count), self.open.get(..count)) {
@@ -121,6 +125,8 @@ pub(crate) async fn exchange(
             }
             next = input.next().await;
         }
+        // Nobody may read it any more.
+        let _ = sender.send(Ok(Bytes::new())).await;
     });
     let bytes_max = shared.options.exchange_bytes_max;
     let batch_bytes = shared.options.message_bytes;
@@ -233,4 +239,23 @@ fn of_parquet(
     let schema = Arc::clone(&to);
     let batches = std::iter::from_fn(move || reader.next_batch().transpose());
     Ok((to, Box::new(batches.map(move |batch| crate::select::conform(batch?, &schema)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_text_without_an_end_is_an_error() {
+        for (is_whole, expected) in [(true, Ok(3)), (false, Err(io::ErrorKind::UnexpectedEof))] {
+            let (sender, mut text) = Text::new(Duration::from_secs(60));
+            sender.send(Ok(Bytes::from_static(b"abc"))).await.unwrap();
+            if is_whole {
+                sender.send(Ok(Bytes::new())).await.unwrap();
+            }
+            drop(sender);
+            let read = tokio::task::spawn_blocking(move || text.read_to_end(&mut Vec::new()));
+            assert_eq!(read.await.unwrap().map_err(|error| error.kind()), expected);
+        }
+    }
 }

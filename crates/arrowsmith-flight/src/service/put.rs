@@ -122,7 +122,8 @@ pub(crate) async fn put(
                         break;
                     }
                 }
-                drop(sender);
+                // The reader may have ended.
+                let _ = sender.send(Ok(Bytes::new())).await;
                 Ok::<(), Status>(())
             };
             let limits = shared.options.message_bytes;
