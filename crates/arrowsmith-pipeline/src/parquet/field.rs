@@ -77,6 +77,8 @@ pub(crate) struct FieldTask {
     stream: Stream,
     /// The type that the batches have, if the file has another, and where the column is.
     cast_to: Option<(DataType, FilePlace)>,
+    /// What helps if a value does not fit.
+    remedy: &'static str,
     /// Which of the decoded rows stay; `None`: all.
     mask: Option<BooleanBuffer>,
     /// Rows that are decoded in all, and so far.
@@ -103,7 +105,8 @@ impl FieldTask {
             (field.data_type().clone(), FilePlace { column, ..FilePlace::default() })
         });
         let (rows_done, pending, weight) = (0, None, 0);
-        Self { stream, cast_to, mask, rows, rows_done, pending, bytes_stored, weight }
+        let remedy = "";
+        Self { stream, cast_to, remedy, mask, rows, rows_done, pending, bytes_stored, weight }
     }
 
     /// Says in which file the column is.
@@ -112,6 +115,12 @@ impl FieldTask {
             place.source = source.cloned();
             place.row_group = Some(row_group);
         }
+        self
+    }
+
+    /// Says what helps if a value does not fit.
+    pub(crate) fn with_remedy(mut self, remedy: &'static str) -> Self {
+        self.remedy = remedy;
         self
     }
 
@@ -129,7 +138,10 @@ impl FieldTask {
                     self.pending = Some(array.slice(fit, array.len() - fit));
                 }
                 let rows = array.slice(0, fit.min(array.len()));
-                conform(&rows, data_type).map_err(|error| error.at(|at| *at = place.clone()))?
+                conform(&rows, data_type).map_err(|error| {
+                    let error = error.at(|at| *at = place.clone());
+                    with_remedy(error, self.remedy)
+                })?
             }
             None => array,
         };
@@ -145,6 +157,13 @@ impl FieldTask {
         }
         Ok((array, rows))
     }
+}
+
+fn with_remedy(mut error: Error, remedy: &str) -> Error {
+    if let Error::File(file) = &mut error {
+        file.message.push_str(remedy);
+    }
+    error
 }
 
 /// Rows of an array that may be cast at once: a dictionary grows.

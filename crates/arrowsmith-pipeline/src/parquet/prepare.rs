@@ -92,8 +92,8 @@ pub(crate) struct FilterPlan {
 
 #[derive(Clone)]
 enum Source {
-    /// A column of the plan, by its number.
-    Column(usize),
+    /// A column of the plan, by its number, and what helps if a value does not fit.
+    Column(usize, &'static str),
     Null,
     Constant(ArrayRef),
 }
@@ -191,7 +191,7 @@ impl Prepared {
     /// Checks the number of rows of a row group, if no decoded column would.
     pub(crate) fn check_rows(&self, row_group: usize) -> Result<()> {
         let file = &self.opened.file;
-        let decoded = self.sources.iter().any(|source| matches!(source, Source::Column(_)));
+        let decoded = self.sources.iter().any(|source| matches!(source, Source::Column(..)));
         if decoded || matches!(self.condition, Condition::Some(_)) {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl Prepared {
                     let stream = Stream::Constant(Arc::clone(value));
                     FieldTask::new(stream, field, field.data_type(), mask, 0)
                 }
-                Source::Column(index) => {
+                Source::Column(index, remedy) => {
                     let column = &self.plan.fields[*index];
                     let (this, opened, rows) = (Arc::clone(self), file.clone(), Arc::clone(window));
                     let index = *index;
@@ -274,7 +274,7 @@ impl Prepared {
                     }
                     let mut task = FieldTask::new(stream, field, column.data_type(), mask, stored);
                     task.weight = plain;
-                    task.in_file(file.name(), window.row_group)
+                    task.in_file(file.name(), window.row_group).with_remedy(remedy)
                 }
             });
         }
@@ -309,7 +309,7 @@ impl Prepared {
             let by = match source {
                 Source::Null => ColumnSource::Missing,
                 Source::Constant(_) => ColumnSource::Folders,
-                Source::Column(index) => {
+                Source::Column(index, _) => {
                     let column = &self.plan.fields[*index];
                     let decision = self.engine.decide_parquet(file, column, &self.options)?;
                     how = self.engine.describe(&decision, file, column);
@@ -469,8 +469,8 @@ fn sources(
             return Ok(Source::Constant(Arc::clone(value)));
         }
         let Some(&index) = places.get(field.name().as_str()) else { return missing(field) };
-        fits(plan.fields[index].data_type(), field, request)?;
-        Ok(Source::Column(index))
+        let remedy = fits(plan.fields[index].data_type(), field, request)?;
+        Ok(Source::Column(index, remedy))
     };
     schema.fields().iter().map(source).collect()
 }
@@ -483,15 +483,21 @@ fn missing(field: &Field) -> Result<Source> {
     Err(Error::file(FileErrorKind::Unsupported, message))
 }
 
-fn fits(stored: &DataType, field: &Field, request: &Request) -> Result<()> {
-    if conforms(stored, field.data_type()) {
-        return Ok(());
-    }
+/// Checks that a column can be made that of the schema; returns what helps if one of its values
+/// cannot.
+fn fits(stored: &DataType, field: &Field, request: &Request) -> Result<&'static str> {
     let (name, wanted) = (field.name(), field.data_type());
-    let mut message = format!("column {name} is {stored}, in the first file it is {wanted}");
-    if request.schema.is_none() && late::merged_type(wanted, stored) != *wanted {
-        message.push_str("; --late-columns add looks at all files before any row");
+    if stored == wanted {
+        return Ok("");
     }
+    let remedy = match request.schema.is_none() && late::merged_type(wanted, stored) != *wanted {
+        true => "; --late-columns add looks at all files before any row",
+        false => "",
+    };
+    if conforms(stored, wanted) {
+        return Ok(remedy);
+    }
+    let message = format!("column {name} is {stored}, in the first file it is {wanted}{remedy}");
     Err(Error::file(FileErrorKind::Unsupported, message))
 }
 

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int32Array, Int64Array, MapArray, RecordBatch, StringArray,
-    StructArray, new_null_array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array, MapArray, RecordBatch,
+    StringArray, StructArray, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
@@ -284,6 +284,11 @@ fn files_that_differ_are_made_one_or_refused() {
     let other = RecordBatch::new_empty(schema);
     let error = read(&other).unwrap_err().to_string();
     assert!(error.contains("in the first file it is Int64"), "{error}");
+    // What is added has a type for it.
+    let fraction = Arc::new(Float64Array::from(vec![1.5])) as ArrayRef;
+    let fraction = RecordBatch::try_from_iter([("id", fraction)]).unwrap();
+    let error = read(&fraction).unwrap_err().to_string();
+    assert!(error.contains("1.5 is no Int64") && error.contains("; --late-columns add"), "{error}");
 }
 
 /// Fields of structs are found by name, as columns are, and not by their place.
