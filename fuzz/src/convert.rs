@@ -130,15 +130,20 @@ pub fn csv(data: &[u8]) {
     let expected: Vec<Field> = expected.fields().iter().map(|field| with_text(field)).collect();
     assert_eq!(schema, Schema::new(expected));
     let schema = Arc::new(schema);
-    let again = Box::new(io::BufReader::with_capacity(7, Cursor::new(start).chain(reader)));
+    let again: Box<dyn BufRead + Send> =
+        Box::new(io::BufReader::with_capacity(7, Cursor::new(start).chain(reader)));
     let options = csv::CsvOptions {
         delimiter,
         record_bytes_max: 1 << 20,
         fields_max: FIELDS_MAX,
-        is_inferred: records.is_some(),
+        may_lack: true,
+        is_sampled: records.is_some(),
+        threads: 1,
+        block_bytes: usize::from(*seed % 32),
     };
-    let ours = csv::Csv::new(None, again, &schema, None, options);
-    let ours = ours.and_then(|batches| batches.collect::<Result<Vec<_>, _>>());
+    let ours = csv::Csv::new(std::iter::once(Ok((None, again))), &schema, None, options);
+    let ours =
+        ours.and_then(|batches| batches.map(|batch| Ok(batch?.1)).collect::<Result<Vec<_>, _>>());
     let theirs = arrow_csv::ReaderBuilder::new(Arc::clone(&schema))
         .with_header(true)
         .with_delimiter(delimiter)

@@ -3,6 +3,7 @@
 //! Parquet and of tables of such files (`table_format`), `tables` those of other libraries.
 
 pub mod csv;
+mod ordered;
 mod parquet;
 pub mod table_format;
 pub mod tables;

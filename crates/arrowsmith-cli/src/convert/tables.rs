@@ -6,9 +6,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::mem;
+use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -23,6 +26,7 @@ use arrowsmith_flight::select::{Selected, project};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes};
 
 use super::csv::{Csv, CsvOptions, Inference};
+use super::ordered::Ordered;
 use super::target::Target;
 use super::{print, summary_text};
 use crate::args::{ConvertArgs, InputArgs, ReadArgs};
@@ -34,7 +38,7 @@ use crate::progress::Progress;
 
 /// Options of reading that apply to each.
 const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
-const CSV_OPTIONS: [&str; 13] = [
+const CSV_OPTIONS: [&str; 14] = [
     "format",
     "compression",
     "schema",
@@ -47,6 +51,7 @@ const CSV_OPTIONS: [&str; 13] = [
     "threads",
     "infer_records",
     "record_bytes_max",
+    "memory_bytes_max",
     "fields_max",
 ];
 
@@ -55,6 +60,26 @@ const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Bytes of text that a schema of CSV is inferred from, unless all of it is.
 const HEAD_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of CSV that a thread decodes at once: many for their headers' sake, few to keep all cores
+/// busy.
+const CSV_BLOCK_BYTES: RangeInclusive<usize> = 64 << 10..=4 << 20;
+
+/// How many times their text what is decoded may take, for most texts.
+const CSV_EXPANSION: usize = 16;
+
+/// The number of threads that decode CSV.
+fn threads(options: &JsonReadOptions) -> usize {
+    let all = || thread::available_parallelism().map_or(1, NonZero::get);
+    options.threads.unwrap_or_else(all)
+}
+
+/// Bytes of CSV that are decoded at once, by the memory that there is for those in flight.
+fn block_bytes(options: &JsonReadOptions) -> usize {
+    let in_flight = Ordered::<()>::in_flight(threads(options));
+    let fair = options.memory_bytes_max / in_flight / CSV_EXPANSION;
+    fair.clamp(*CSV_BLOCK_BYTES.start(), *CSV_BLOCK_BYTES.end())
+}
 
 /// A format that another library reads.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +105,14 @@ impl Tables {
         match self {
             Self::Arrow => "Arrow",
             Self::Csv { .. } => "CSV",
+        }
+    }
+
+    /// How it is read.
+    fn threads(self, options: &JsonReadOptions) -> String {
+        match (self, threads(options)) {
+            (Self::Arrow, _) | (_, 1) => "read on one thread".to_owned(),
+            (Self::Csv { .. }, threads) => format!("decoded on {threads} threads"),
         }
     }
 
@@ -134,7 +167,7 @@ pub fn run(
     let table = tables.open(&args.input, &options, interrupt)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         let schema = arrowsmith::plan::text::format_schema(&table.schema);
-        return print(&format!("{}, read on one thread\n{schema}", tables.name()));
+        return print(&format!("{}, {}\n{schema}", tables.name(), tables.threads(&options)));
     };
     let bytes = Arc::clone(&table.bytes);
     let summary = write(table, &options, &target.with_threads(options.threads), args, interrupt)?;
@@ -247,7 +280,7 @@ struct Text {
 enum Source {
     Closed(Input),
     /// An input that cannot be opened again, of which the start was read and put back.
-    Begun(Box<dyn BufRead>),
+    Begun(Box<dyn BufRead + Send>),
 }
 
 /// CSV with a header. The schema is given, or inferred from the first records of all inputs.
@@ -283,32 +316,22 @@ fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<
         delimiter,
         record_bytes_max: options.record_bytes_max,
         fields_max: options.fields_max,
-        is_inferred: is_sampled,
+        may_lack: options.schema.is_none(),
+        is_sampled,
+        threads: threads(options),
+        block_bytes: block_bytes(options),
     };
     let open_options = options.clone();
-    let mut opened = texts.into_iter().map(move |text| {
+    let values: Vec<Vec<ArrayRef>> =
+        texts.iter_mut().map(|text| mem::take(&mut text.values)).collect();
+    let opened = texts.into_iter().map(move |text| {
         let reader = text.source.open(&open_options)?;
-        let csv = Csv::new(text.name, reader, &schema, Some(&own), csv_options)?;
-        Ok((csv, text.values))
+        Ok((text.name, reader))
     });
-    // Whatever is wrong with the first is known before anything is written.
-    let mut current = opened.next().transpose()?;
-    let batches = std::iter::from_fn(move || {
-        loop {
-            let (csv, values) = current.as_mut()?;
-            match csv.next() {
-                Some(batch) => {
-                    return Some(batch.and_then(|batch| partitions.extend(&batch, values)));
-                }
-                None => match opened.next()? {
-                    Ok(next) => current = Some(next),
-                    Err(error) => {
-                        current = None;
-                        return Some(Err(error));
-                    }
-                },
-            }
-        }
+    let batches = Csv::new(opened, &schema, Some(own), csv_options)?.map(move |batch| {
+        let (number, batch) = batch?;
+        let values = values.get(number).map(Vec::as_slice).unwrap_or_default();
+        partitions.extend(&batch, values)
     });
     let filter = options.filter.clone();
     let batches = Box::new(Selected::new(batches, &all, Arc::clone(&output), filter)?);
@@ -327,7 +350,7 @@ fn typed(schema: &Schema, types: &Schema) -> Result<Schema> {
 }
 
 impl Source {
-    fn open(self, options: &JsonReadOptions) -> Result<Box<dyn BufRead>> {
+    fn open(self, options: &JsonReadOptions) -> Result<Box<dyn BufRead + Send>> {
         match self {
             Self::Closed(input) => opened(input, options),
             Self::Begun(reader) => Ok(reader),
@@ -335,7 +358,8 @@ impl Source {
     }
 }
 
-/// The schema of the first records of the texts, and whether there may be more records.
+/// The columns of all texts, with the types of the first records, and whether there may be more
+/// records.
 fn inferred(
     texts: &mut [Text],
     options: &JsonReadOptions,
@@ -347,9 +371,6 @@ fn inferred(
     };
     let mut inference = Inference::new(delimiter, records, most, options.fields_max);
     for text in texts {
-        if inference.is_done() {
-            break;
-        }
         let Source::Closed(input) =
             mem::replace(&mut text.source, Source::Begun(Box::new(io::empty())))
         else {
@@ -363,7 +384,7 @@ fn inferred(
             None => Source::Begun(Box::new(Cursor::new(read).chain(reader))),
         };
     }
-    let is_sampled = inference.is_done();
+    let is_sampled = inference.is_sampled();
     Ok((inference.schema(), is_sampled))
 }
 
@@ -382,10 +403,10 @@ fn again(input: &Input) -> Option<Input> {
 }
 
 /// A reader of the decompressed text.
-fn opened(input: Input, options: &JsonReadOptions) -> Result<Box<dyn BufRead>> {
+fn opened(input: Input, options: &JsonReadOptions) -> Result<Box<dyn BufRead + Send>> {
     let open = OpenOptions { compression: options.compression, ..OpenOptions::default() };
     let name = input.name();
-    let mut reader: Box<dyn BufRead> = match input.open(&open)?.content {
+    let mut reader: Box<dyn BufRead + Send> = match input.open(&open)?.content {
         Content::Whole(bytes) => Box::new(Cursor::new(Shared(bytes))),
         Content::Stream(stream) => Box::new(BufReader::with_capacity(1 << 20, stream)),
     };

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Decodes blocks of a text by arrow-csv, each on its own.
+
+use std::io::{BufRead, Cursor, Read};
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_csv::ReaderBuilder;
+use arrow_csv::reader::{Decoder, Format};
+use arrow_schema::{ArrowError, SchemaRef};
+use arrowsmith::Result;
+
+use super::CsvOptions;
+use super::blocks::{Block, Blocks};
+use super::error::{failed, invalid, named};
+use super::header::{check, header, in_order, places, with_text};
+
+/// Maximum number of rows of a batch.
+const BATCH_ROWS_MAX: usize = 8192;
+
+/// Maximum number of values of a batch of several rows: the decoder allocates for all of them.
+const BATCH_VALUES_MAX: usize = 1 << 20;
+
+/// A text whose header was read.
+pub(super) struct Text {
+    pub(super) name: Option<Arc<str>>,
+    pub(super) options: CsvOptions,
+    /// Which text it is.
+    pub(super) number: usize,
+    /// All columns of the text, in its order, and those that are read, by their place in it.
+    own: SchemaRef,
+    columns: Vec<usize>,
+    /// The schema of the batches, and which of its columns the text has.
+    output: SchemaRef,
+    is_present: Vec<bool>,
+}
+
+impl Text {
+    /// Reads the header, which has the names of the schema, in any order, if `may_lack` some of
+    /// them; some of the schema's columns, or all.
+    ///
+    /// # Errors
+    /// [`Error::Io`](arrowsmith::Error::Io) for other names, two columns with the same one, and
+    /// more than `fields_max`.
+    pub(super) fn open(
+        (number, name): (usize, Option<Arc<str>>),
+        mut reader: Box<dyn BufRead + Send>,
+        schema: &SchemaRef,
+        columns: Option<&[usize]>,
+        options: CsvOptions,
+    ) -> Result<Blocks> {
+        let refused = |reason: String| invalid(name.as_deref(), &reason);
+        check(schema, options.fields_max).map_err(refused)?;
+        let format = Format::default().with_header(true).with_delimiter(options.delimiter);
+        let (header, head) =
+            header(&format, &mut reader).map_err(|error| named(&error, name.as_deref()))?;
+        let (own, places) = match header.fields().is_empty() {
+            // There are no records.
+            true => (Arc::clone(schema), (0..schema.fields().len()).map(Some).collect()),
+            false => {
+                check(&with_text(&header), options.fields_max).map_err(refused)?;
+                let places = places(schema, &header, options.may_lack).map_err(refused)?;
+                (Arc::new(in_order(schema, &places)), places)
+            }
+        };
+        let (output, places) = match columns {
+            None => (Arc::clone(schema), places),
+            Some(columns) => {
+                let places = columns.iter().filter_map(|at| places.get(*at).copied()).collect();
+                (Arc::new(schema.project(columns)?), places)
+            }
+        };
+        let columns = places.iter().copied().flatten().collect();
+        let is_present = places.iter().map(Option::is_some).collect();
+        let text = Self { name, options, number, own, columns, output, is_present };
+        Ok(Blocks::new(Arc::new(text), Box::new(Cursor::new(head).chain(reader))))
+    }
+
+    fn decoder(&self) -> Decoder {
+        let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / self.own.fields().len()).max(1);
+        ReaderBuilder::new(Arc::clone(&self.own))
+            .with_header(true)
+            .with_delimiter(self.options.delimiter)
+            .with_batch_size(rows)
+            .with_projection(self.columns.clone())
+            .build_decoder()
+    }
+
+    /// A header of as many names, for the decoder of a block without one.
+    fn names(&self) -> Vec<u8> {
+        let mut names = [b'x', self.options.delimiter].repeat(self.own.fields().len());
+        names.pop();
+        names.push(b'\n');
+        names
+    }
+
+    /// With the columns that the text lacks.
+    fn with_nulls(&self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
+        if self.is_present.iter().all(|is_present| *is_present) {
+            return Ok(batch);
+        }
+        let rows = batch.num_rows();
+        let mut own = batch.columns().iter().peekable();
+        let columns = self.is_present.iter().zip(self.output.fields());
+        let columns = columns.map(|(is_present, field)| match own.next_if(|_| *is_present) {
+            Some(column) => Arc::clone(column),
+            None => new_null_array(field.data_type(), rows),
+        });
+        let columns = columns.collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.output), columns, &options)
+    }
+}
+
+/// The rows of a block; after them there may be an error.
+pub(super) struct Decoded {
+    pub(super) text: Arc<Text>,
+    pub(super) batches: Vec<RecordBatch>,
+    error: Option<ArrowError>,
+}
+
+impl Decoded {
+    /// The error after the batches, given the number of records before the block.
+    pub(super) fn error(&mut self, records_before: u64) -> Option<arrowsmith::Error> {
+        let Text { name, own, options, .. } = &*self.text;
+        let error = self.error.take()?;
+        Some(failed(&error, name.as_deref(), own, options.is_sampled, records_before))
+    }
+}
+
+/// Decodes a block.
+pub(super) fn decode(block: Block) -> Decoded {
+    let Block { text, bytes, is_first } = block;
+    let mut batches = Vec::new();
+    let error = rows(&text, &bytes, is_first, &mut batches).err();
+    Decoded { text, batches, error }
+}
+
+fn rows(
+    text: &Text,
+    mut bytes: &[u8],
+    is_first: bool,
+    batches: &mut Vec<RecordBatch>,
+) -> Result<(), ArrowError> {
+    let mut decoder = text.decoder();
+    if !is_first {
+        decoder.decode(&text.names())?;
+    }
+    let mut flush = |decoder: &mut Decoder| {
+        let batch = decoder.flush()?;
+        batches.extend(batch.map(|batch| text.with_nulls(batch)).transpose()?);
+        Ok::<_, ArrowError>(())
+    };
+    while !bytes.is_empty() {
+        let read = decoder.decode(bytes)?;
+        bytes = bytes.get(read..).unwrap_or_default();
+        if decoder.capacity() == 0 {
+            flush(&mut decoder)?;
+        }
+    }
+    end(&mut decoder)?;
+    flush(&mut decoder)
+}
+
+/// Ends the last record, by a line end if it has none: one that is still open after that ends
+/// inside of quotes.
+fn end(decoder: &mut Decoder) -> Result<(), ArrowError> {
+    decoder.decode(b"\n")?;
+    let before = decoder.capacity();
+    // A header ends here with an error, too: its last name has the line end.
+    match decoder.decode(b"") {
+        Ok(_) if decoder.capacity() == before => Ok(()),
+        _ => Err(ArrowError::CsvError("a quoted value does not end".to_owned())),
+    }
+}
