@@ -16,7 +16,7 @@ use arrowsmith_parquet::{
 };
 use arrowsmith_simd::column::Rows;
 use arrowsmith_simd::column::levels::{Levels, Slots, count, find_row, validity};
-use arrowsmith_simd::{BitBuffer, Buf, Level};
+use arrowsmith_simd::{Buf, Level};
 
 use super::levels::{Ancestor, PageLevels, Validity};
 use super::values::{self, Values};
@@ -334,15 +334,10 @@ impl LeafDecoder {
                 };
                 self.values.read(&page, rows, valid)?;
             } else {
-                // Not all at once: a page may have any number of rows.
-                let mut left = if self.max_def == 0 { 0 } else { some };
-                let mut valid = some - left;
-                while left > 0 {
-                    let few = left.min(LEVELS);
-                    let mut bits = BitBuffer::default();
-                    valid += self.def.read_bits(self.level, &page.def, few, &mut bits)?;
-                    left -= few;
-                }
+                let valid = match self.max_def {
+                    0 => some,
+                    _ => self.def.skip_bits(&page.def, some)?,
+                };
                 self.values.skip(&page, valid)?;
             }
             self.page_left -= some;

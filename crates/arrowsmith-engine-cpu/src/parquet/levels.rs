@@ -66,6 +66,25 @@ impl PageLevels {
         Ok(())
     }
 
+    /// Skips the next `count` levels, of which the highest is 1; returns how many are 1.
+    pub(super) fn skip_bits(&mut self, encoded: &Encoded<'_>, count: usize) -> Result<usize> {
+        match self {
+            Self::None => Ok(count),
+            Self::Runs(runs) => {
+                let mut hybrid = runs.over(encoded.bytes);
+                let ones = hybrid.ones(count).map_err(fault)?;
+                *runs = hybrid.over(&[]);
+                Ok(ones)
+            }
+            Self::Decoded { levels, at } => {
+                let end = at.saturating_add(count).min(levels.len());
+                let skipped = &levels.as_slice()[*at..end];
+                *at = end;
+                Ok(skipped.iter().filter(|level| **level > 0).count())
+            }
+        }
+    }
+
     /// Appends the next `count` levels, of which the highest is 1, as bits; returns how many are
     /// set.
     pub(super) fn read_bits(

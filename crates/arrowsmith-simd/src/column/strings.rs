@@ -391,6 +391,21 @@ impl<'a> PlainStrings<'a> {
     pub fn rest(&self) -> &'a [u8] {
         self.data
     }
+
+    /// Skips the next `count` strings.
+    ///
+    /// # Errors
+    /// [`ColumnError::Truncated`], [`ColumnError::Length`].
+    pub fn skip(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            let Some((length, rest)) = self.data.split_first_chunk() else {
+                return Err(ColumnError::Truncated);
+            };
+            let length = u32::from_le_bytes(*length) as usize;
+            self.data = rest.get(length..).ok_or(ColumnError::Length)?;
+        }
+        Ok(())
+    }
 }
 
 // SAFETY: an end is written for each string; they do not decrease.

@@ -7,12 +7,12 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
 use arrowsmith_core::Result;
 use arrowsmith_parquet::{DataPage, DictionaryPage, Physical};
-use arrowsmith_simd::column::{Rows, plain_bits, spread_bits};
+use arrowsmith_simd::column::{ColumnError, Rows, plain_bits, spread_bits};
 use arrowsmith_simd::{BitBuffer, Level};
 
 use super::super::{corrupt, fault};
+use super::Values;
 use super::state::{State, runs};
-use super::{SKIP, Values};
 
 /// A column of booleans.
 #[derive(Debug)]
@@ -75,16 +75,18 @@ impl Values for Booleans {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
-        let kept = std::mem::take(&mut self.out);
-        let slots = std::mem::take(&mut self.slots);
-        let mut left = values;
-        while left > 0 {
-            let some = left.min(SKIP);
-            self.out.truncate(0);
-            self.read(page, Rows::All(some), some)?;
-            left -= some;
+        match &mut self.state {
+            State::Plain(at) => {
+                let end = at.checked_add(values).filter(|end| end.div_ceil(8) <= page.values.len());
+                *at = end.ok_or_else(|| fault(ColumnError::Truncated))?;
+            }
+            State::Runs(hybrid) => {
+                let mut decoder = hybrid.over(runs(page.values)?);
+                decoder.ones(values).map_err(fault)?;
+                *hybrid = decoder.over(&[]);
+            }
+            other => return Err(other.unexpected()),
         }
-        (self.out, self.slots) = (kept, slots);
         Ok(())
     }
 

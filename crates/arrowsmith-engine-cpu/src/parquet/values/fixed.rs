@@ -8,9 +8,7 @@ use arrow_buffer::{Buffer, IntervalDayTime, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage};
-use arrowsmith_simd::column::{
-    ColumnError, DecodeBytes, GatherBytes, Indices, PlainBytes, Rows, SplitBytes, read_bytes, skip,
-};
+use arrowsmith_simd::column::{DecodeBytes, GatherBytes, PlainBytes, Rows, SplitBytes, read_bytes};
 use arrowsmith_simd::{Buf, Level};
 
 use super::super::{corrupt, fault};
@@ -112,30 +110,17 @@ impl Values for FixedBytes {
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
         // A value may be of any width: skipped ones are not copied.
         let (level, width) = (self.level, self.width);
-        let truncated = || fault(ColumnError::Truncated);
-        let behind = |at: usize, whole: usize| {
-            at.checked_add(values).filter(|end| *end <= whole).ok_or_else(truncated)
-        };
-        match &mut self.state {
-            State::Plain(at) => *at = behind(*at / width, page.values.len() / width)? * width,
-            State::Split(at) => *at = behind(*at, page.values.len() / width)?,
-            State::Indices(hybrid) => {
-                let entries = self.dictionary.len() / width;
-                let mut indices = Indices::new(hybrid.over(indices(page)), entries);
-                skip::<u32, _>(level, &mut indices, values).map_err(fault)?;
-                *hybrid = indices.into_hybrid().over(&[]);
-            }
-            State::DeltaStrings(_) => {
-                let step = (SKIP_BYTES / width).max(1);
-                let mut left = values;
-                while left > 0 {
-                    let some = left.min(step);
-                    let strings = self.state.prefixed(level, page.values, some, width)?;
-                    strings.fixed(width).map_err(fault)?;
-                    left -= some;
-                }
-            }
-            other => return Err(other.unexpected()),
+        if self.state.skip(level, page, values, (width, self.dictionary.len() / width))? {
+            return Ok(());
+        }
+        let State::DeltaStrings(_) = &self.state else { return Err(self.state.unexpected()) };
+        let step = (SKIP_BYTES / width).max(1);
+        let mut left = values;
+        while left > 0 {
+            let some = left.min(step);
+            let strings = self.state.prefixed(level, page.values, some, width)?;
+            strings.fixed(width).map_err(fault)?;
+            left -= some;
         }
         Ok(())
     }

@@ -21,8 +21,8 @@ use arrowsmith_simd::column::{Indices, Rows, read};
 use arrowsmith_simd::{Buf, Level};
 
 use super::super::{corrupt, fault};
+use super::Values;
 use super::state::{State, indices};
-use super::{SKIP, Values};
 
 /// A column of keys.
 pub(super) struct Keys {
@@ -207,19 +207,14 @@ impl Values for Keys {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
-        if self.state.is_none() {
-            return self.values.skip(page, values);
+        let entries = self.dictionary.len();
+        match &mut self.state {
+            Some(state @ State::Indices(_)) => {
+                state.skip(self.level, page, values, (1, entries)).map(drop)
+            }
+            Some(state) => Err(state.unexpected()),
+            None => self.values.skip(page, values),
         }
-        let kept = std::mem::take(&mut self.keys);
-        let mut left = values;
-        while left > 0 {
-            let some = left.min(SKIP);
-            self.keys.truncate(0);
-            self.append(page, Rows::All(some))?;
-            left -= some;
-        }
-        self.keys = kept;
-        Ok(())
     }
 
     fn take(&mut self, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

@@ -24,7 +24,7 @@ pub(super) trait Form: Send {
     /// The number in memory.
     type Number: ArrowNativeType;
 
-    /// Bytes of a stored value in a dictionary.
+    /// Bytes of a stored value, where it is not encoded.
     fn stored_bytes(&self) -> usize;
 
     /// Whether stored values are those in memory, bit by bit.
@@ -363,6 +363,8 @@ pub(super) struct Numbers<F: Form> {
     state: State,
     dictionary: Buf<F::Number>,
     out: Buf<F::Number>,
+    /// Values that no row needs, where there is no way around them.
+    skipped: Buf<F::Number>,
     /// The whole batch, where a page of the file has it in Arrow's form.
     shared: Option<Buffer>,
     /// Approximate number of slots of the batch.
@@ -379,6 +381,7 @@ impl<F: Form> Numbers<F> {
             state: State::Idle,
             dictionary: Buf::default(),
             out: Buf::default(),
+            skipped: Buf::default(),
             shared: None,
             slots: 0,
         }
@@ -461,11 +464,11 @@ impl<F: Form> Values for Numbers<F> {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
-        if let (Some(_), State::Plain(at)) = (&page.stored, &mut self.state) {
-            *at = at.saturating_add(values.saturating_mul(size_of::<F::Number>()));
+        let sizes = (self.form.stored_bytes(), self.dictionary.len());
+        if self.state.skip(self.level, page, values, sizes)? {
             return Ok(());
         }
-        let kept = std::mem::take(&mut self.out);
+        std::mem::swap(&mut self.out, &mut self.skipped);
         let mut left = values;
         while left > 0 {
             let some = left.min(SKIP);
@@ -473,7 +476,7 @@ impl<F: Form> Values for Numbers<F> {
             self.append(page, Rows::All(some), some)?;
             left -= some;
         }
-        self.out = kept;
+        std::mem::swap(&mut self.out, &mut self.skipped);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_parquet::{DataPage, DictionaryPage, Encoding, Physical};
 use arrowsmith_simd::Level;
 use arrowsmith_simd::column::{
-    ColumnError, Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Rows, Strings,
+    ColumnError, Delta, DeltaLengthStrings, DeltaStrings, Hybrid, Indices, Rows, Strings, skip,
 };
 
 use super::super::{corrupt, fault};
@@ -94,6 +94,36 @@ impl State {
         strings.read(level, &mut decoder, Rows::All(values)).map_err(fault)?;
         *self = Self::DeltaStrings(decoder.over(&[]));
         Ok(strings)
+    }
+
+    /// Skips the next values of a page where they have a width, in bytes, or are indices of a
+    /// dictionary of some entries; returns whether it could.
+    pub(super) fn skip(
+        &mut self,
+        level: Level,
+        page: &DataPage<'_>,
+        values: usize,
+        (width, entries): (usize, usize),
+    ) -> Result<bool> {
+        let after = |at: usize, whole: usize| {
+            let end = at.checked_add(values).filter(|end| *end <= whole);
+            end.ok_or_else(|| fault(ColumnError::Truncated))
+        };
+        match self {
+            // The page's values were not read.
+            Self::Plain(at) if page.stored.is_some() => {
+                *at = at.saturating_add(values.saturating_mul(width));
+            }
+            Self::Plain(at) => *at = after(*at / width, page.values.len() / width)? * width,
+            Self::Split(at) => *at = after(*at, page.values.len() / width)?,
+            Self::Indices(hybrid) => {
+                let mut decoder = Indices::new(hybrid.over(indices(page)), entries);
+                skip::<u32, _>(level, &mut decoder, values).map_err(fault)?;
+                *hybrid = decoder.into_hybrid().over(&[]);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// The error for an encoding that the decoder does not handle.

@@ -196,6 +196,12 @@ impl<O: Offset> Values for StringColumn<O> {
             *hybrid = indices.into_hybrid().over(&[]);
             return Ok(());
         }
+        if let State::Plain(at) = &mut self.state {
+            let mut decoder = PlainStrings::new(page.values.get(*at..).unwrap_or_default());
+            decoder.skip(values).map_err(fault)?;
+            *at = page.values.len() - decoder.rest().len();
+            return Ok(());
+        }
         let scratch = Strings::new(self.utf8, 0, 0, self.bytes_max);
         let kept = std::mem::replace(&mut self.strings, scratch);
         let mut left = values;

@@ -137,6 +137,12 @@ impl Values for ViewColumn {
     }
 
     fn skip(&mut self, page: &DataPage<'_>, values: usize) -> Result<()> {
+        if let (State::Indices(_), Some(dictionary)) = (&self.state, &self.dictionary)
+            && self.page.is_none()
+        {
+            let sizes = (1, dictionary.len());
+            return self.state.skip(self.level, page, values, sizes).map(drop);
+        }
         let held = self.held;
         let kept = std::mem::replace(&mut self.views, Views::new(self.utf8, 0));
         let mut left = values;

@@ -316,9 +316,48 @@ impl<'a> Hybrid<'a> {
         }
         level.dispatch(Bits { hybrid: self, count, out })
     }
+
+    /// Skips the next `count` values, one bit each; returns how many are set.
+    ///
+    /// # Errors
+    /// As [`Hybrid::bits`].
+    pub fn ones(&mut self, mut count: usize) -> Result<usize> {
+        if self.width != 1 {
+            return Err(ColumnError::Width);
+        }
+        let mut ones = 0;
+        while count > 0 {
+            count -= match self.piece(count.min(CHUNK))? {
+                Piece::Same(value @ 0..=1, same) => {
+                    ones += value as usize * same;
+                    same
+                }
+                Piece::Same(..) => return Err(ColumnError::Level),
+                Piece::Packed(bytes, packed) => {
+                    ones += set_bits(bytes, packed);
+                    packed
+                }
+                Piece::Middle(bytes, skip, middle) => {
+                    let byte = bytes.first().copied().unwrap_or_default();
+                    ones += set_bits(&[byte >> skip], middle);
+                    middle
+                }
+            };
+        }
+        Ok(ones)
+    }
 }
 
-impl Hybrid<'_> {}
+/// The number of ones among the first `count` bits.
+fn set_bits(bytes: &[u8], count: usize) -> usize {
+    let whole = bytes.get(..count / 8).unwrap_or_default();
+    let (words, bytes_left) = whole.as_chunks::<8>();
+    let mut ones = words.iter().map(|word| u64::from_le_bytes(*word).count_ones()).sum::<u32>();
+    ones += bytes_left.iter().map(|byte| byte.count_ones()).sum::<u32>();
+    let last = bytes.get(count / 8).copied().unwrap_or_default();
+    ones += (last & ((1 << (count % 8)) - 1)).count_ones();
+    ones as usize
+}
 
 /// Appends `count` levels of the deprecated encoding `BIT_PACKED`: `width` bits each, highest
 /// first.

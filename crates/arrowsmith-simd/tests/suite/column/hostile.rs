@@ -53,6 +53,7 @@ fn say(level: Level, data: &[u8], rows: usize, width: u32) -> Said {
         Ok(out.as_slice().to_vec())
     });
     let bits = hybrid.clone().and_then(|mut h| h.bits(level, rows, &mut BitBuffer::default()));
+    assert_eq!(hybrid.clone().and_then(|mut hybrid| hybrid.ones(rows)), bits);
     let of_dictionary = hybrid.clone().map(|hybrid| DictionaryStrings::new(hybrid, &dictionary));
     Said {
         ints: take(level, Delta::new(data), rows),

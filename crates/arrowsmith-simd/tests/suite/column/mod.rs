@@ -140,6 +140,11 @@ proptest! {
                 }
                 let expected: Vec<bool> = values.iter().map(|value| *value == 1).collect();
                 prop_assert_eq!(ones, expected.iter().filter(|bit| **bit).count());
+                let mut skipping = Hybrid::new(&data, 1).unwrap();
+                for part in expected.chunks(step) {
+                    let ones = skipping.ones(part.len());
+                    prop_assert_eq!(ones, Ok(part.iter().filter(|bit| **bit).count()));
+                }
                 prop_assert_eq!(out.take().slice(3, expected.len()), expected.into());
             }
         }
@@ -237,6 +242,11 @@ proptest! {
         let dense: Vec<Vec<u8>> = strings.iter().zip(&valid).filter(|p| *p.1).map(|p| p.0.clone()).collect();
         let (plain, lengths, prefixes) =
             (encode::plain_strings(&dense), encode::delta_length(&dense, 32), encode::delta_strings(&dense, 32));
+        let mut decoder = PlainStrings::new(&plain);
+        decoder.skip(dense.len().min(step)).unwrap();
+        let rest = encode::plain_strings(dense.get(step..).unwrap_or_default());
+        prop_assert_eq!(decoder.rest(), rest.as_slice());
+        prop_assert!(decoder.skip(dense.len() + 1).is_err());
         let mut entries = dense.clone();
         entries.sort();
         entries.dedup();
