@@ -81,6 +81,9 @@ fn block_bytes(options: &JsonReadOptions) -> usize {
     fair.clamp(*CSV_BLOCK_BYTES.start(), *CSV_BLOCK_BYTES.end())
 }
 
+/// Maximum number of texts whose headers are read at a time.
+const HEADERS_AT_A_TIME: usize = 16;
+
 /// A format that another library reads.
 #[derive(Debug, Clone, Copy)]
 pub enum Tables {
@@ -349,6 +352,28 @@ fn typed(schema: &Schema, types: &Schema) -> Result<Schema> {
     }
 }
 
+impl Text {
+    /// Looks at the start of the text, which stays in it: `look` gets the reader, the text's name,
+    /// and whether what was read has to be returned beside the result.
+    fn start<T>(
+        &mut self,
+        options: &JsonReadOptions,
+        look: impl FnOnce(&mut dyn io::Read, Option<&str>, bool) -> Result<(T, Vec<u8>)>,
+    ) -> Result<T> {
+        let source = mem::replace(&mut self.source, Source::Begun(Box::new(io::empty())));
+        let (again, mut reader) = match source {
+            Source::Closed(input) => (input.again(), opened(input, options)?),
+            Source::Begun(reader) => (None, reader),
+        };
+        let (seen, read) = look(&mut reader, self.name.as_deref(), again.is_none())?;
+        self.source = match again {
+            Some(input) => Source::Closed(input),
+            None => Source::Begun(Box::new(Cursor::new(read).chain(reader))),
+        };
+        Ok(seen)
+    }
+}
+
 impl Source {
     fn open(self, options: &JsonReadOptions) -> Result<Box<dyn BufRead + Send>> {
         match self {
@@ -370,36 +395,35 @@ fn inferred(
         InferRecords::First(records) => (usize::try_from(records).ok(), HEAD_BYTES_MAX),
     };
     let mut inference = Inference::new(delimiter, records, most, options.fields_max);
-    for text in texts {
-        let Source::Closed(input) =
-            mem::replace(&mut text.source, Source::Begun(Box::new(io::empty())))
-        else {
-            continue;
-        };
-        let again = again(&input);
-        let mut reader = opened(input, options)?;
-        let read = inference.add(&mut reader, text.name.as_deref(), again.is_none())?;
-        text.source = match again {
-            Some(input) => Source::Closed(input),
-            None => Source::Begun(Box::new(Cursor::new(read).chain(reader))),
-        };
+    let mut texts = texts.iter_mut();
+    while !inference.is_sampled()
+        && let Some(text) = texts.next()
+    {
+        text.start(options, |reader, name, keep| Ok(((), inference.add(reader, name, keep)?)))?;
+    }
+    // Those in stores take a while.
+    for texts in texts.into_slice().chunks_mut(HEADERS_AT_A_TIME) {
+        let headers = thread::scope(|scope| {
+            let header = |text: &mut Text| {
+                text.start(options, |reader, name, keep| inference.header(reader, name, keep))
+            };
+            let read = |text| {
+                let reading = thread::Builder::new().spawn_scoped(scope, move || header(text));
+                reading.map_err(|error| Error::io("", error))
+            };
+            let reading = texts.iter_mut().map(read).collect::<Result<Vec<_>>>()?;
+            let join = |one: thread::ScopedJoinHandle<'_, _>| match one.join() {
+                Ok(header) => header,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            reading.into_iter().map(join).collect::<Result<Vec<_>>>()
+        })?;
+        for (header, text) in headers.iter().zip(texts) {
+            inference.add_header(header, text.name.as_deref())?;
+        }
     }
     let is_sampled = inference.is_sampled();
     Ok((inference.schema(), is_sampled))
-}
-
-/// The same input, if it can be opened twice.
-fn again(input: &Input) -> Option<Input> {
-    match input {
-        Input::Path(path) if path.is_file() => Some(Input::Path(path.clone())),
-        Input::Bytes { name, bytes } => {
-            Some(Input::Bytes { name: name.clone(), bytes: Arc::clone(bytes) })
-        }
-        Input::Ranged { name, ranged } => {
-            Some(Input::Ranged { name: name.clone(), ranged: Arc::clone(ranged) })
-        }
-        _ => None,
-    }
 }
 
 /// A reader of the decompressed text.

@@ -42,24 +42,23 @@ impl Inference {
     /// be read, only headers are read.
     ///
     /// # Errors
-    /// [`Error::Io`] for a text that is not CSV, for too many names in all headers, and if the
-    /// bytes that may be read are not enough for the first text.
+    /// [`Error::Io`](arrowsmith::Error::Io) for a text that is not CSV, for too many names in all
+    /// headers, and if the bytes that may be read are not enough for the first text.
     pub fn add(
         &mut self,
         reader: &mut dyn Read,
         name: Option<&str>,
         keep: bool,
     ) -> Result<Vec<u8>> {
-        let failed = |error| named(&error, name);
+        if self.is_sampled() {
+            let (header, kept) = self.header(reader, name, keep)?;
+            self.add_header(&header, name)?;
+            return Ok(kept);
+        }
         let mut start = Start::new(reader, usize::MAX, keep);
         // First the header alone: memory is taken for as many columns as it has.
-        let (header, head) = header(&self.format, &mut start).map_err(failed)?;
+        let (header, head) = self.names(&mut start, name)?;
         if header.fields().is_empty() {
-            return Ok(start.kept);
-        }
-        check(&with_text(&header), self.fields_max).map_err(|reason| invalid(name, &reason))?;
-        if self.is_sampled() {
-            self.merge(&header, name)?;
             return Ok(start.kept);
         }
         start.most = self.most;
@@ -68,18 +67,49 @@ impl Inference {
         match seen {
             Ok((schema, records)) => {
                 self.left = self.left.map(|left| left.saturating_sub(records));
-                self.merge(&schema, name)?;
+                self.add_header(&schema, name)?;
             }
             Err(_) if start.is_over && self.schema.is_some() => {
                 self.left = Some(0);
-                self.merge(&header, name)?;
+                self.add_header(&header, name)?;
             }
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(named(&error, name)),
         }
         Ok(start.kept)
     }
 
-    fn merge(&mut self, schema: &Schema, name: Option<&str>) -> Result<()> {
+    /// The columns of a text, of type null, or none without a header; and what was read if `keep`.
+    ///
+    /// # Errors
+    /// As [`Inference::add`].
+    pub fn header(
+        &self,
+        reader: &mut dyn Read,
+        name: Option<&str>,
+        keep: bool,
+    ) -> Result<(Schema, Vec<u8>)> {
+        let mut start = Start::new(reader, usize::MAX, keep);
+        let (header, _) = self.names(&mut start, name)?;
+        Ok((header, start.kept))
+    }
+
+    fn names(&self, reader: &mut dyn Read, name: Option<&str>) -> Result<(Schema, Vec<u8>)> {
+        let read = header(&self.format, reader).map_err(|error| named(&error, name))?;
+        if !read.0.fields().is_empty() {
+            let checked = check(&with_text(&read.0), self.fields_max);
+            checked.map_err(|reason| invalid(name, &reason))?;
+        }
+        Ok(read)
+    }
+
+    /// Adds the columns of the next text.
+    ///
+    /// # Errors
+    /// [`Error::Io`](arrowsmith::Error::Io) for too many names in all headers.
+    pub fn add_header(&mut self, schema: &Schema, name: Option<&str>) -> Result<()> {
+        if schema.fields().is_empty() {
+            return Ok(());
+        }
         let merged = match &self.schema {
             None => schema.clone(),
             Some(before) => merged(before, schema),
