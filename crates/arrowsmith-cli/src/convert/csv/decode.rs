@@ -4,10 +4,10 @@
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrowsmith::Result;
 
 use super::CsvOptions;
@@ -94,6 +94,24 @@ impl Text {
         names
     }
 
+    /// Checks each text by itself, of a batch with some records before: arrow-csv checks the bytes
+    /// of all values at once, of which one may end and the next one begin within a character.
+    fn check_utf8(&self, batch: &RecordBatch, records: usize) -> Result<(), ArrowError> {
+        for (column, place) in batch.columns().iter().zip(&self.columns) {
+            if is_text(column.data_type()) && column.to_data().validate_full().is_err() {
+                let is_wrong =
+                    |row: &usize| column.slice(*row, 1).to_data().validate_full().is_err();
+                let row = (0..column.len()).find(is_wrong).unwrap_or_default();
+                // As arrow-csv says it; the header is the first line.
+                let (line, field) = (records + row + 2, place + 1);
+                let message =
+                    format!("Encountered invalid UTF-8 data for line {line} and field {field}");
+                return Err(ArrowError::CsvError(message));
+            }
+        }
+        Ok(())
+    }
+
     /// With the columns that the text lacks.
     fn with_nulls(&self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
         if self.is_present.iter().all(|is_present| *is_present) {
@@ -146,9 +164,13 @@ fn rows(
     if !is_first {
         decoder.decode(&text.names())?;
     }
+    let mut records = 0;
     let mut flush = |decoder: &mut Decoder| {
-        let batch = decoder.flush()?;
-        batches.extend(batch.map(|batch| text.with_nulls(batch)).transpose()?);
+        if let Some(batch) = decoder.flush()? {
+            text.check_utf8(&batch, records)?;
+            records += batch.num_rows();
+            batches.push(text.with_nulls(batch)?);
+        }
         Ok::<_, ArrowError>(())
     };
     while !bytes.is_empty() {
@@ -160,6 +182,13 @@ fn rows(
     }
     end(&mut decoder)?;
     flush(&mut decoder)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => is_text(values),
+        other => other.is_string(),
+    }
 }
 
 /// Ends the last record, by a line end if it has none: one that is still open after that ends

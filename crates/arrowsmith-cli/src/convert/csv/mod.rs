@@ -300,6 +300,7 @@ mod tests {
             (&b"a,b\n1,x\n2,y\n,z\nq,w\n"[..], ": record 4: \"a\" of type int64 is 'q'"),
             (b"a,b\n1,x\n\n2\n3,z\n", ": record 2: the header has 2 names, this record has 1"),
             (b"a,b\n1,x\n2,\xff\n3,z\n", ": record 2: \"b\" is not UTF-8"),
+            (b"a,b\n1,x\n2,\xef\n,\xbb\xbf\n", ": record 2: \"b\" is not UTF-8"),
         ] {
             let schema = Schema::new(vec![
                 Field::new("a", DataType::Int64, true),
