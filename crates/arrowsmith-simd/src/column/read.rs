@@ -162,16 +162,15 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
 
     #[inline(always)]
     fn run<I: Isa>(self, isa: I) -> Result<()> {
-        let total = self.rows.len();
+        let Self { decoder, rows, out } = self;
+        let total = rows.len();
         // Bounded: by the rows, which the caller has a budget for; growth passes the gate.
-        self.out.reserve(total);
-        let streams = self.out.streams();
-        self.decoder.past_cache(streams && matches!(self.rows, Rows::All(_)));
-        let mut at = 0;
-        if let Rows::All(count) = self.rows
-            && let Some(plain) = self.decoder.as_plain(count)
-        {
-            let room = bytes_mut(self.out.room(count));
+        out.reserve(total);
+        let streams = out.streams();
+        let dense = matches!(rows, Rows::All(_));
+        decoder.past_cache(streams && dense);
+        if dense && let Some(plain) = decoder.as_plain(total) {
+            let room = bytes_mut(out.room(total));
             let all = plain?;
             let plain = all.get(..room.len()).ok_or(ColumnError::Truncated)?;
             let mut done = 0;
@@ -188,36 +187,30 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
                 isa.fence();
             }
             // SAFETY: `plain` is as long as the room.
-            unsafe { self.out.advance(count) };
+            unsafe { out.advance(total) };
             return Ok(());
         }
         // For values without nulls the kernel itself uses non-temporal stores, if it has them.
-        let dense = matches!(self.rows, Rows::All(_));
         let staged = streams && D::STREAMS && !(dense && I::STORES_PAST_CACHE);
-        if let (Rows::All(count), false) = (self.rows, staged) {
-            self.decoder.decode(isa, self.out.room(count))?;
-            // SAFETY: all of the room was written.
-            unsafe { self.out.advance(count) };
-            if streams {
-                isa.fence();
-            }
-            return Ok(());
-        }
+        let mut at = 0;
         while at < total {
-            // One more in the first chunk: delta encodings store the first value separately, so
-            // that all later chunks start at a multiple of a miniblock.
-            let count = (CHUNK + usize::from(at == 0 && !staged)).min(total - at);
-            if staged {
-                let mut scratch = Scratch::<T, { CHUNK + 1 }>::new();
-                chunk(isa, self.decoder, self.rows, at, scratch.room(count))?;
-                // SAFETY: `chunk` has written `count` values.
-                let filled = unsafe { scratch.filled(count) };
-                isa.stream(bytes(filled), bytes_mut(self.out.room(count)));
+            let count = if dense && !staged {
+                total
             } else {
-                chunk(isa, self.decoder, self.rows, at, self.out.room(count))?;
+                // One more in the first chunk: delta encodings store the first value separately,
+                // so that all later chunks start at a multiple of a miniblock.
+                (CHUNK + usize::from(at == 0 && !staged)).min(total - at)
+            };
+            let mut stage = Scratch::<T, { CHUNK + 1 }>::new();
+            let room = if staged { stage.room(count) } else { out.room(count) };
+            chunk(isa, decoder, rows, at, room)?;
+            if staged {
+                // SAFETY: `chunk` has written `count` values.
+                let filled = unsafe { stage.filled(count) };
+                isa.stream(bytes(filled), bytes_mut(out.room(count)));
             }
             // SAFETY: `count` values were written to the room.
-            unsafe { self.out.advance(count) };
+            unsafe { out.advance(count) };
             at += count;
         }
         if streams {
@@ -228,6 +221,8 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
 }
 
 /// Writes the rows from row `at` on; fills `out`.
+///
+/// A decoder is inlined at every call, for every type and instruction set: there is one call.
 #[inline(always)]
 fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     isa: I,
@@ -236,33 +231,42 @@ fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     at: usize,
     out: &mut [MaybeUninit<T>],
 ) -> Result<()> {
-    let Rows::Valid { bits, from, .. } = rows else { return decoder.decode(isa, out) };
-    let first = from + at;
-    let valid = bits.count_ones(first, first + out.len());
-    if valid == out.len() {
-        return decoder.decode(isa, out);
-    }
-    if valid == 0 {
-        out.fill(MaybeUninit::new(T::default()));
-        return Ok(());
+    // The bits, if there are both values and nulls.
+    let mut nulls = None;
+    let mut valid = out.len();
+    if let Rows::Valid { bits, from, .. } = rows {
+        let first = from + at;
+        valid = bits.count_ones(first, first + out.len());
+        if valid == 0 {
+            out.fill(MaybeUninit::new(T::default()));
+            return Ok(());
+        }
+        nulls = (valid < out.len()).then_some((bits, first));
     }
     // 64 more, so that a whole group can be loaded from any position.
     let mut dense = Scratch::<T, { CHUNK + 1 + 64 }>::new();
-    if let Some(plain) = decoder.as_plain(valid) {
+    let to = if nulls.is_some() { dense.room(valid) } else { &mut *out };
+    if nulls.is_some()
+        && let Some(plain) = decoder.as_plain(valid)
+    {
         let plain = plain?;
         prefetch(plain, valid * size_of::<T>(), CHUNK * size_of::<T>());
-        if plain.len() >= (valid + 64) * size_of::<T>() {
+        if let Some((bits, first)) = nulls
+            && plain.len() >= (valid + 64) * size_of::<T>()
+        {
             spread(isa, plain.as_ptr().cast(), bits, first, out);
             return Ok(());
         }
         let plain = plain.get(..valid * size_of::<T>()).ok_or(ColumnError::Truncated)?;
-        bytes_mut(dense.room(valid)).write_copy_of_slice(plain);
+        bytes_mut(to).write_copy_of_slice(plain);
     } else {
-        decoder.decode(isa, dense.room(valid))?;
+        decoder.decode(isa, to)?;
     }
-    // One element after the last value is read, and discarded.
-    dense.room(valid + 1)[valid].write(T::default());
-    spread(isa, dense.as_ptr(), bits, first, out);
+    if let Some((bits, first)) = nulls {
+        // One element after the last value is read, and discarded.
+        dense.room(valid + 1)[valid].write(T::default());
+        spread(isa, dense.as_ptr(), bits, first, out);
+    }
     Ok(())
 }
 
