@@ -57,7 +57,9 @@ fn file(data: &[u8]) -> Option<Vec<RecordBatch>> {
     std::fs::write(&path, data).expect("the disk works");
     let read = || {
         let paths = [path.clone()];
-        let snapshot = Snapshot::open(&paths, dataset::Format::Ipc, None, FileAccess::Read).ok()?;
+        let json = JsonReadOptions::default();
+        let snapshot =
+            Snapshot::open(&paths, dataset::Format::Ipc, &json, FileAccess::Read).ok()?;
         let batches = snapshot.read(&dataset::Read::default()).ok()?;
         batches.collect::<Result<_, _>>().ok()
     };

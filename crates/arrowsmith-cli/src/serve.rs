@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use arrowsmith_core::{Error, duration};
 use arrowsmith_flight::dataset::{FileAccess, Format};
-use arrowsmith_flight::{Access, Catalog, Compression, Extension, Options, Server, Spec, Tls};
+use arrowsmith_flight::{
+    Access, Catalog, Compression, Extension, Options, Origin, Server, Spec, Tls,
+};
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use crate::args::BufferCompression;
+use crate::args::{BufferCompression, ReadArgs, Serving};
 use crate::failure::{Failure, Outcome};
 use crate::{schema, size};
 
@@ -44,6 +46,9 @@ pub struct ServeArgs {
     /// inferred]
     #[arg(short, long, value_name = "SCHEMA")]
     pub schema: Option<String>,
+
+    #[command(flatten)]
+    pub read: ReadArgs<Serving>,
 
     /// Read everything into memory at the start
     #[arg(long)]
@@ -224,11 +229,16 @@ fn specs(args: &ServeArgs) -> Outcome<Vec<Spec>> {
         FormatArg::Arrow => Format::Ipc,
         FormatArg::Json => Format::Json,
     });
-    let schema = args.schema.as_deref().map(schema::load).transpose()?;
+    let mut json = args.read.json()?;
+    json.schema = args.schema.as_deref().map(schema::load).transpose()?;
+    if args.writable && json.records.is_some() {
+        let message = "--records is not for --writable: what is appended is a file of records";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let mut specs = Vec::with_capacity(args.paths.len());
     for path in &args.paths {
         let mut spec = Spec::parse(path, format)?;
-        spec.schema.clone_from(&schema);
+        spec.json = json.clone();
         spec.access = match (args.preload, args.map) {
             (true, _) => FileAccess::Preload,
             (_, true) => FileAccess::Map,
@@ -236,6 +246,13 @@ fn specs(args: &ServeArgs) -> Outcome<Vec<Spec>> {
         };
         spec.writable = args.writable;
         specs.push(spec);
+    }
+    let is_json = |spec: &Spec| matches!(spec.origin, Origin::Files { format: Format::Json, .. });
+    let given = args.schema.as_ref().map(|_| "schema".to_owned()).or_else(|| args.read.first());
+    if let Some(flag) = given
+        && !specs.iter().any(is_json)
+    {
+        return Err(Failure::Usage(format!("--{flag} is for JSON files, and none are served")));
     }
     Ok(specs)
 }

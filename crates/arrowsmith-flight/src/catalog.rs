@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use arrow_schema::SchemaRef;
-use arrowsmith::{Error, Result};
+use arrowsmith::{Error, JsonReadOptions, Result};
 
 use crate::dataset::{Content, FileAccess, Format, Snapshot};
 use crate::live::Upstream;
@@ -39,8 +38,9 @@ pub struct Spec {
     pub name: String,
     /// Its place.
     pub origin: Origin,
-    /// The schema of JSON; inferred without it.
-    pub schema: Option<SchemaRef>,
+    /// How JSON is read. Without a schema it is inferred; columns, rows, threads and batches are
+    /// those of each request.
+    pub json: JsonReadOptions,
     /// Whether clients may append to it.
     pub writable: bool,
     /// How the bytes of its files are come by.
@@ -95,7 +95,7 @@ impl Spec {
                 "{name:?} is no name of a dataset: letters, digits, _ . - and not . first"
             )));
         }
-        Ok(Self { name, origin, schema: None, writable: false, access: FileAccess::Read })
+        Ok(Self { name, origin, json: JsonReadOptions::default(), writable: false, access: FileAccess::Read })
     }
 
     /// The folder that clients may append to.
@@ -112,7 +112,7 @@ impl Spec {
     fn open(&self) -> Result<Snapshot> {
         match &self.origin {
             Origin::Files { paths, format } => {
-                let opened = Snapshot::open(paths, *format, self.schema.as_ref(), self.access);
+                let opened = Snapshot::open(paths, *format, &self.json, self.access);
                 match opened {
                     // A folder without files yet.
                     Err(Error::Io { source, .. })

@@ -18,7 +18,7 @@ use arrowsmith_sink::sort::SortKey;
 use arrowsmith_workload::{VALUES_MAX_DEFAULT, Workload};
 use clap::Args;
 
-pub use self::read::{Format, ReadArgs, open_engine};
+pub use self::read::{Format, Inferring, ReadArgs, Serving, Uses, open_engine};
 pub use self::values::{BufferCompression, Encodings, To, Writer};
 use crate::progress::When;
 use crate::size;
@@ -175,7 +175,7 @@ pub struct InferArgs {
     pub input: InputArgs,
 
     #[command(flatten)]
-    pub read: ReadArgs<true>,
+    pub read: ReadArgs<Inferring>,
 }
 
 /// Show the contents of an Arrow or Parquet file

@@ -2,6 +2,7 @@
 //! The options of reading, as flags: made from the library's table, so that each is here.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use arrowsmith::options::{Group, JSON, Kind, OptionInfo, PARQUET, Value};
 use arrowsmith::{Chain, EngineOptions, Error, JsonReadOptions, ParquetReadOptions};
@@ -36,11 +37,49 @@ const WITHOUT_EFFECT: [&str; 9] = [
     "infer_records",
 ];
 
-/// The options of reading that were given: all of them, or those of inference.
-pub struct ReadArgs<const INFER: bool = false> {
+/// Which options a command has.
+pub trait Uses {
+    /// The heading of all; without it each has that of its group.
+    const HEADING: Option<&str> = None;
+
+    fn has(option: &OptionInfo) -> bool;
+}
+
+/// All of them.
+pub struct Reading;
+
+/// Those of inference.
+pub struct Inferring;
+
+/// Those of a server of JSON files.
+pub struct Serving;
+
+impl Uses for Reading {
+    fn has(_: &OptionInfo) -> bool {
+        true
+    }
+}
+
+impl Uses for Inferring {
+    fn has(option: &OptionInfo) -> bool {
+        option.infers
+    }
+}
+
+impl Uses for Serving {
+    const HEADING: Option<&str> = Some("JSON files");
+
+    fn has(option: &OptionInfo) -> bool {
+        option.serves
+    }
+}
+
+/// The options of reading that were given.
+pub struct ReadArgs<U = Reading> {
     given: Vec<(&'static OptionInfo, Value)>,
     /// The value of `--format`.
     pub format: Format,
+    uses: PhantomData<U>,
 }
 
 /// What `--format` says of the input.
@@ -60,7 +99,7 @@ pub enum Format {
     },
 }
 
-impl<const INFER: bool> ReadArgs<INFER> {
+impl<U: Uses> ReadArgs<U> {
     /// The options of this table that were given.
     fn of(&self, table: &[OptionInfo]) -> Outcome<Vec<(&'static str, Value)>> {
         let given = self.given.iter().filter(|(option, _)| has(table, option.name));
@@ -81,6 +120,11 @@ impl<const INFER: bool> ReadArgs<INFER> {
             options.set(name, value).map_err(Error::from)?;
         }
         Ok(options)
+    }
+
+    /// The flag of the first option that was given, if any was.
+    pub fn first(&self) -> Option<String> {
+        self.given.first().map(|(option, _)| option.flag())
     }
 
     /// Refuses the first option that has no meaning for JSON.
@@ -121,7 +165,7 @@ impl<const INFER: bool> ReadArgs<INFER> {
     }
 }
 
-impl<const INFER: bool> fmt::Debug for ReadArgs<INFER> {
+impl<U> fmt::Debug for ReadArgs<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map()
             .entries(self.given.iter().map(|(option, value)| (option.name, value)))
@@ -155,9 +199,9 @@ fn loaded(kind: Kind, value: &Value) -> Outcome<Value> {
 }
 
 /// The options that are flags, by heading.
-fn flags(infer: bool) -> Vec<&'static OptionInfo> {
+fn flags<U: Uses>() -> Vec<&'static OptionInfo> {
     let parquet = PARQUET.iter().filter(|option| !has(JSON, option.name));
-    let all = JSON.iter().chain(parquet).filter(|option| option.infers || !infer);
+    let all = JSON.iter().chain(parquet).filter(|option| U::has(option));
     let mut flags: Vec<_> = all.collect();
     flags.sort_by_key(|option| option.group);
     flags
@@ -213,9 +257,12 @@ fn flag(option: &'static OptionInfo) -> Arg {
     }
 }
 
-impl<const INFER: bool> Args for ReadArgs<INFER> {
+impl<U: Uses> Args for ReadArgs<U> {
     fn augment_args(command: Command) -> Command {
-        command.args(flags(INFER).into_iter().map(flag))
+        command.args(flags::<U>().into_iter().map(|option| match U::HEADING {
+            Some(heading) => flag(option).help_heading(heading),
+            None => flag(option),
+        }))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -223,15 +270,15 @@ impl<const INFER: bool> Args for ReadArgs<INFER> {
     }
 }
 
-impl<const INFER: bool> FromArgMatches for ReadArgs<INFER> {
+impl<U: Uses> FromArgMatches for ReadArgs<U> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut args = Self { given: Vec::new(), format: Format::Auto };
+        let mut args = Self { given: Vec::new(), format: Format::Auto, uses: PhantomData };
         args.update_from_arg_matches(matches)?;
         Ok(args)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for option in flags(INFER) {
+        for option in flags::<U>() {
             if matches.value_source(option.name) != Some(ValueSource::CommandLine) {
                 continue;
             }
@@ -279,12 +326,12 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Given<const INFER: bool> {
+    struct Given<U: Uses> {
         #[command(flatten)]
-        read: ReadArgs<INFER>,
+        read: ReadArgs<U>,
     }
 
-    fn given<const INFER: bool>(args: &[&str]) -> ReadArgs<INFER> {
+    fn given<U: Uses>(args: &[&str]) -> ReadArgs<U> {
         Given::parse_from([&["test"], args].concat()).read
     }
 
@@ -307,7 +354,10 @@ mod tests {
                     };
                     assert_eq!(found, Some(value), "{args:?}");
                     if option.infers {
-                        given::<true>(&args);
+                        given::<Inferring>(&args);
+                    }
+                    if option.serves {
+                        given::<Serving>(&args);
                     }
                 }
             }

@@ -29,7 +29,7 @@ use super::csv::{Csv, CsvOptions, Inference};
 use super::ordered::Ordered;
 use super::target::Target;
 use super::{print, summary_text};
-use crate::args::{ConvertArgs, InputArgs, ReadArgs};
+use crate::args::{ConvertArgs, InputArgs, ReadArgs, Uses};
 use crate::failure::{Failure, Outcome};
 use crate::infer::inferred_from;
 use crate::input;
@@ -120,10 +120,10 @@ impl Tables {
     }
 
     /// The schema of the inputs.
-    pub fn schema<const INFER: bool>(
+    pub fn schema<U: Uses>(
         self,
         input: &InputArgs,
-        read: &ReadArgs<INFER>,
+        read: &ReadArgs<U>,
         interrupt: &Interrupt,
     ) -> Outcome<SchemaRef> {
         let options = self.options(read)?;
@@ -134,7 +134,7 @@ impl Tables {
         Ok(table.schema)
     }
 
-    fn options<const INFER: bool>(self, read: &ReadArgs<INFER>) -> Outcome<JsonReadOptions> {
+    fn options<U: Uses>(self, read: &ReadArgs<U>) -> Outcome<JsonReadOptions> {
         let known = match self {
             Self::Arrow => &ARROW_OPTIONS[..],
             Self::Csv { .. } => &CSV_OPTIONS[..],
@@ -231,7 +231,7 @@ fn arrow(input: &InputArgs, options: &JsonReadOptions, interrupt: &Interrupt) ->
         return Err(Failure::Usage(message.to_owned()));
     }
     let paths: Vec<PathBuf> = inputs.iter().map(PathBuf::from).collect();
-    let snapshot = Snapshot::open(&paths, Format::Ipc, None, FileAccess::Read);
+    let snapshot = Snapshot::open(&paths, Format::Ipc, options, FileAccess::Read);
     let snapshot = snapshot.map_err(|error| match error {
         // The files are not what they should be.
         Error::Config(reason) => Error::from(io::Error::new(io::ErrorKind::InvalidData, reason)),

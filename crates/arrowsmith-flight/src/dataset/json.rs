@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::Schema;
 use arrowsmith::json::{ReaderBuilder, infer_schema};
 use arrowsmith::{
     DataFile, Error, Input, JsonReadOptions, Partitions, Result, UnknownKeys, expand_datasets,
@@ -17,10 +17,9 @@ use super::{Batches, Content, Format, Read, Snapshot, split};
 #[derive(Debug)]
 pub(crate) struct Files {
     files: Vec<FileEntry>,
-    /// The schema of the records.
-    records: SchemaRef,
-    partitions: Partitions,
-    /// Whether the schema is inferred, from the first records.
+    /// How they are read: with the schema of the records, given or inferred.
+    options: Box<JsonReadOptions>,
+    /// Whether the schema was inferred.
     inferred: bool,
 }
 
@@ -33,11 +32,11 @@ struct FileEntry {
 }
 
 /// What to do about keys that an inferred schema lacks.
-const LATE: &str =
-    "the schema was inferred from the first records; serve the dataset with --schema";
+const LATE: &str = "the schema was inferred from the first records; serve the dataset with --infer-records all, or \
+     with --schema";
 
 impl Files {
-    pub(super) fn open(paths: &[PathBuf], schema: Option<&SchemaRef>) -> Result<Snapshot> {
+    pub(super) fn open(paths: &[PathBuf], options: &JsonReadOptions) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Json.extensions())?;
         let partitions = Partitions::new(&found, &[])?;
         let mut files = Vec::with_capacity(found.len());
@@ -49,20 +48,25 @@ impl Files {
             let identity = Identity::at(&path)?;
             files.push(FileEntry { path, identity, bytes, partitions });
         }
-        let (records, inferred) = match schema {
+        let (records, inferred) = match &options.schema {
             Some(schema) => (Arc::clone(schema), false),
             None => {
                 let inputs = files.iter().map(|file| Input::Path(file.path.clone()));
-                let schema = infer_schema(inputs, &JsonReadOptions::default())?.schema;
-                (schema, true)
+                (infer_schema(inputs, options)?.schema, true)
             }
         };
+        let options = Box::new(JsonReadOptions {
+            schema: Some(Arc::clone(&records)),
+            // The types are those of all files.
+            partitions: Some(Arc::new(Schema::new(partitions.fields().to_vec()))),
+            ..options.clone()
+        });
         Ok(Snapshot {
             version: version(files.iter().map(|file| (&file.path, &file.identity))),
             schema: partitions.schema(&records),
             rows: None,
             bytes: Some(files.iter().map(|file| file.bytes as u64).sum()),
-            content: Content::Json(Self { files, records, partitions, inferred }),
+            content: Content::Json(Self { files, options, inferred }),
         })
     }
 
@@ -81,12 +85,9 @@ impl Files {
         let unknown_keys = if inferred { UnknownKeys::Error } else { UnknownKeys::Skip };
         let options = JsonReadOptions {
             unknown_keys,
-            schema: Some(Arc::clone(&self.records)),
-            // The types are those of all files.
-            partitions: Some(Arc::new(Schema::new(self.partitions.fields().to_vec()))),
             threads: Some(read.threads.max(1)),
             batch_bytes: Some(read.batch_bytes),
-            ..JsonReadOptions::default()
+            ..JsonReadOptions::clone(&self.options)
         };
         let reader = ReaderBuilder::new().options(options).cancel(Arc::clone(&read.cancel)).open(
             files.iter().map(|file| DataFile {

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::parquet::Predicate;
-use arrowsmith::{Error, Result};
+use arrowsmith::{Error, JsonReadOptions, Result};
 
 use crate::live::Upstream;
 use crate::select::{Limited, Selected, condition, conform, project};
@@ -155,20 +155,20 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The state of these files now.
+    /// The state of these files now; `json` says how those of JSON are read.
     ///
     /// # Errors
     /// Errors of listing the files and reading their metadata.
     pub fn open(
         paths: &[PathBuf],
         format: Format,
-        schema: Option<&SchemaRef>,
+        json: &JsonReadOptions,
         access: FileAccess,
     ) -> Result<Self> {
         let snapshot = match format {
             Format::Parquet => parquet::Files::open(paths)?,
             Format::Ipc => ipc::Files::open(paths, access == FileAccess::Map)?,
-            Format::Json => json::Files::open(paths, schema)?,
+            Format::Json => json::Files::open(paths, json)?,
         };
         if access == FileAccess::Preload { snapshot.load() } else { Ok(snapshot) }
     }

@@ -15,7 +15,7 @@ use arrow_flight::flight_descriptor::DescriptorType;
 use arrow_flight::{FlightData, FlightDescriptor, PutResult};
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::json::ReaderBuilder;
-use arrowsmith::{Error, Input, JsonReadOptions, Result};
+use arrowsmith::{Compression, Error, Input, JsonReadOptions, Result};
 use arrowsmith_core::Sink;
 use arrowsmith_core::sink::Output;
 use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
@@ -178,6 +178,8 @@ struct Target {
     format: Format,
     /// The columns that they have to have; any, when the folder is empty.
     schema: Option<SchemaRef>,
+    /// How text is read: with these columns, and as that of the files.
+    json: Box<JsonReadOptions>,
 }
 
 struct Written {
@@ -200,7 +202,14 @@ impl Target {
         let snapshot = dataset.current();
         let empty = snapshot.schema.fields().is_empty();
         let schema = (!empty).then(|| Arc::clone(&snapshot.schema));
-        Ok(Self { folder, format: *format, schema })
+        let json = match format {
+            Format::Json => {
+                let schema = spec.json.schema.clone().or_else(|| schema.clone());
+                JsonReadOptions { schema, compression: Compression::Auto, ..spec.json.clone() }
+            }
+            _ => JsonReadOptions { schema: schema.clone(), ..JsonReadOptions::default() },
+        };
+        Ok(Self { folder, format: *format, schema, json: Box::new(json) })
     }
 
     /// The columns of the input, if they are those of the dataset.
@@ -307,10 +316,9 @@ async fn arrow(
 /// Writes the rows of a text.
 fn json_rows(target: Target, text: Text, batch_bytes: usize) -> Result<Written> {
     let options = JsonReadOptions {
-        schema: target.schema.clone(),
         threads: Some(1),
         batch_bytes: Some(batch_bytes),
-        ..JsonReadOptions::default()
+        ..JsonReadOptions::clone(&target.json)
     };
     let mut reader = ReaderBuilder::new().options(options).open([Input::reader(text)])?;
     let mut written = Written { rows: 0, pending: None };

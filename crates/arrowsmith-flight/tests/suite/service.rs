@@ -6,8 +6,8 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::types::{Float64Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, RecordBatch, TimestampMillisecondArray};
 use arrow_cast::cast;
 use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
@@ -15,6 +15,7 @@ use arrow_flight::{FlightData, FlightDescriptor};
 use arrow_schema::DataType;
 use arrow_select::concat::concat_batches;
 use arrow_select::filter::filter_record_batch;
+use arrowsmith::options::Value;
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_flight::dataset::FileAccess;
 use arrowsmith_flight::query::Query;
@@ -95,7 +96,7 @@ fn files() -> Files {
         sink.finish().unwrap();
     }
     let mut json = spec(&jsons);
-    json.schema = Some(plain(&all[0]).schema());
+    json.json.schema = Some(plain(&all[0]).schema());
     let mut memory = spec(&parquets);
     memory.name = "memory".to_owned();
     memory.access = FileAccess::Preload;
@@ -231,6 +232,28 @@ async fn partitions_are_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_put_is_read_as_the_files_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trips");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("0.jsonl"), "{\"at\":1000}\n").unwrap();
+    let mut spec = spec(&path);
+    let types = Value::Text("at: timestamp(ms) epoch ms".to_owned());
+    spec.json.set("types", types).unwrap();
+    spec.writable = true;
+    let server = serve(vec![spec], options()).await;
+    let client = client(&server).await;
+    let descriptor = FlightDescriptor::new_cmd("{\"dataset\":\"trips\",\"put\":\"json\"}");
+    let text = FlightData::new().with_app_metadata("{\"at\":2000}\n").with_descriptor(descriptor);
+    let answer = client.inner().do_put(stream::iter([text])).await.unwrap();
+    let _: Vec<_> = answer.into_inner().try_collect().await.unwrap();
+    let found = read(&client, &Query::all("trips")).await.unwrap();
+    let at = TimestampMillisecondArray::from(vec![1000, 2000]);
+    assert_eq!(found.column(0).as_primitive::<TimestampMillisecondType>(), &at);
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_put_is_there_whole_or_not_at_all() {
     for (format, file) in [("parquet", "0.parquet"), ("arrow", "0.arrow"), ("json", "0.jsonl")] {
         let folder = tempfile::tempdir().unwrap();
@@ -249,7 +272,7 @@ async fn what_is_put_is_there_whole_or_not_at_all() {
             }
         }
         let mut spec = spec(&path);
-        spec.schema = Some(first.schema());
+        spec.json.schema = Some(first.schema());
         let closed = serve(vec![spec.clone()], options()).await;
         let denied =
             client(&closed).await.put("trips", first.schema(), stream::iter([first.clone()])).await;

@@ -51,6 +51,8 @@ pub struct OptionInfo {
     /// Whether it applies to records that a service receives: to the plan and the decoder, not to
     /// inputs, batches and inference.
     pub receives: bool,
+    /// Whether it applies to a server of JSON files: to their schema, records and values.
+    pub serves: bool,
     /// What applies without a value, in words.
     pub unset: Option<&'static str>,
     default: fn() -> Value,

@@ -29,8 +29,8 @@ const NUMBER: Kind = Kind::Count { min: 0, max: u64::MAX };
 
 const fn info(name: &'static str, help: &'static str, default: fn() -> Value) -> OptionInfo {
     let (kind, group) = (Kind::Flag, Group::Columns);
-    let (flag, infers, receives, unset) = (None, false, false, None);
-    OptionInfo { name, help, kind, group, flag, infers, receives, unset, default }
+    let (flag, infers, receives, serves, unset) = (None, false, false, false, None);
+    OptionInfo { name, help, kind, group, flag, infers, receives, serves, unset, default }
 }
 
 macro_rules! options_of {
@@ -126,7 +126,7 @@ read_options! {
         gpu_memory_bytes_max: u64 = 2 << 30 => Kind::Bytes, Engine, flag: Some("gpu-memory"), receives: true;
 
         /// Maximum nesting depth of a record, or of a file's schema.
-        depth_max: usize = Limits::default().depth_max => NUMBER, Input, infers: true;
+        depth_max: usize = Limits::default().depth_max => NUMBER, Input, infers: true, serves: true;
 
         /// Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum.
         batch_rows: Option<usize> = None => POSITIVE, Batches,
@@ -140,12 +140,14 @@ read_options! {
 
         /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types
         /// are those of the schema, given or inferred.
-        types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true;
+        types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true,
+            serves: true;
 
         /// Values that columns take beyond those of their types: `scalars` (numbers in strings and
         /// back, 0 and 1 as booleans), `epoch ms` (numbers in timestamps), `format "%d.%m.%Y"`,
         /// `nulls "N/A" "-"`; null words in all columns, the others where the type is given.
-        coerce: Option<Coercion> = None => Kind::Coercion, Columns, infers: true, receives: true;
+        coerce: Option<Coercion> = None => Kind::Coercion, Columns, infers: true, receives: true,
+            serves: true;
 
         /// Skip this many rows, of those that match.
         skip: u64 = 0 => NUMBER, Rows;
@@ -173,11 +175,11 @@ read_options! {
         /// The records of a document are the elements of the array at this path: keys with dots
         /// between them (`data.items`), or a JSON pointer (`/data/items`).
         records: Option<RecordsPath> = None => Kind::RecordsPath, Input, infers: true,
-            unset: Some("documents are records");
+            unset: Some("documents are records"), serves: true;
 
         /// Fields of a document, beside its records, that these have as columns, too: paths as that
         /// of the records, through objects only, or `NAME=PATH`.
-        parent_fields: Option<Vec<String>> = None => Kind::Paths, Input, infers: true;
+        parent_fields: Option<Vec<String>> = None => Kind::Paths, Input, infers: true, serves: true;
 
         /// Read only lines that begin after this byte, or with 0 from the first one: with
         /// `range_end` the part of one plain file. Adjacent ranges have every line once.
@@ -188,7 +190,7 @@ read_options! {
 
         /// How the input is compressed.
         compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
-            flag: Some("compression-in"), infers: true;
+            flag: Some("compression-in"), infers: true, serves: true;
 
         /// Maximum bytes of standard input and other streams, together, that are kept in a
         /// temporary file, so that they can be read again when an inferred schema grows.
@@ -196,24 +198,26 @@ read_options! {
 
         /// Maximum size of a record.
         record_bytes_max: usize = Limits::default().record_bytes_max => Kind::Bytes, Input,
-            infers: true;
+            infers: true, serves: true;
 
         /// Maximum number of fields of a schema, given or inferred, nested fields included.
-        fields_max: usize = Limits::default().fields_max => NUMBER, Input, infers: true, receives: true;
+        fields_max: usize = Limits::default().fields_max => NUMBER, Input, infers: true,
+            receives: true, serves: true;
 
         /// Maximum Arrow size of an empty record: bounds columns of fixed size.
-        row_bytes_max: usize = Limits::default().row_bytes_max => Kind::Bytes, Input, infers: true, receives: true;
+        row_bytes_max: usize = Limits::default().row_bytes_max => Kind::Bytes, Input, infers: true,
+            receives: true, serves: true;
 
         /// Maximum Arrow size of one record.
         batch_bytes_max: usize = Limits::default().batch_bytes_max => Kind::Bytes, Input,
-            infers: true, receives: true;
+            infers: true, receives: true, serves: true;
 
         /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point columns.
-        allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true;
+        allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true, serves: true;
 
         /// Whose rules apply to values: with `spark`, dates, timestamps, base64, and values in
         /// columns of strings are read as by the JSON source of Apache Spark.
-        dialect: Dialect = Dialect::Iso => Kind::Choice(&value::DIALECT), Input;
+        dialect: Dialect = Dialect::Iso => Kind::Choice(&value::DIALECT), Input, serves: true;
 
         /// Trust the input to be valid JSON: values that no column needs are not validated.
         trust: bool = false => Kind::Flag, Engine, receives: true;
@@ -223,7 +227,7 @@ read_options! {
 
         /// How to handle a key that appears twice in an object.
         duplicate_keys: DuplicateKeys = DuplicateKeys::Last =>
-            Kind::Choice(&value::DUPLICATE_KEYS), BadInput, receives: true;
+            Kind::Choice(&value::DUPLICATE_KEYS), BadInput, receives: true, serves: true;
 
         /// How to handle a key that is not in the schema.
         unknown_keys: UnknownKeys = UnknownKeys::Skip => Kind::Choice(&value::UNKNOWN_KEYS),
@@ -238,13 +242,14 @@ read_options! {
 
         /// Number of records to infer the schema from, or `all`.
         infer_records: InferRecords = InferRecords::First(10_000) => Kind::CountOrAll, Inference,
-            infers: true;
+            infers: true, serves: true;
 
         /// Infer a map for objects below the record with more distinct keys than this.
-        object_keys_max: usize = 1000 => NUMBER, Inference, infers: true, receives: true;
+        object_keys_max: usize = 1000 => NUMBER, Inference, infers: true, receives: true,
+            serves: true;
 
         /// Infer dates and timestamps for string fields whose values are all in ISO 8601.
-        infer_timestamps: bool = false => Kind::Flag, Inference, infers: true;
+        infer_timestamps: bool = false => Kind::Flag, Inference, infers: true, serves: true;
     }
 
     /// How Parquet is read. Literals end with `..ParquetReadOptions::default()`: options are added.

@@ -83,10 +83,55 @@ fn a_token_is_asked_for() {
 }
 
 #[test]
+fn json_is_served_with_the_options_of_its_reader() {
+    let folder = Folder::new();
+    let fetched = |address: &str, name: &str| {
+        let url = format!("{address}/{name}");
+        let ran = folder.run(&["fetch", "-q", &url, "-o", "-", "--to", "jsonl"]);
+        (ran.status, String::from_utf8(ran.stdout).unwrap(), ran.stderr)
+    };
+
+    // A key that comes after the records that a schema is inferred from.
+    let late = ["{\"a\":1}\n", "{\"a\":2}\n", "{\"a\":3,\"b\":4}\n"].concat();
+    folder.write("late.jsonl", &late);
+    let (server, address) = serve(&folder, &["late.jsonl", "--infer-records", "2"]);
+    let (status, _, text) = fetched(&address, "late");
+    assert_eq!(status, 1, "{text}");
+    assert!(text.contains("--infer-records all"), "{text}");
+    end(server);
+    let (server, address) = serve(&folder, &["late.jsonl", "--infer-records", "all"]);
+    let (status, rows, text) = fetched(&address, "late");
+    assert_eq!((status, rows.lines().last()), (0, Some("{\"a\":3,\"b\":4}")), "{text}");
+    end(server);
+
+    // Types, words that mean null, and records within a document.
+    folder.write("docs.json", "{\"data\":[{\"id\":7,\"at\":\"-\"},{\"id\":8,\"at\":1000}]}");
+    let options = ["--records", "data", "--types", "id: utf8 scalars, at: timestamp(ms) epoch ms"];
+    let options = [&["docs.json"], &options[..], &["--coerce", "nulls \"-\""]];
+    let (server, address) = serve(&folder, &options.concat());
+    let (status, rows, text) = fetched(&address, "docs");
+    assert_eq!(status, 0, "{text}");
+    let expected = ["{\"id\":\"7\",\"at\":null}", "{\"id\":\"8\",\"at\":\"1970-01-01T00:00:01\"}"];
+    assert_eq!(rows.lines().collect::<Vec<_>>(), expected, "{text}");
+    end(server);
+}
+
+#[test]
 fn what_cannot_be_served_is_said_at_once() {
     let folder = Folder::new();
     let ran = folder.run(&["serve", "nothing.parquet", "--listen", "127.0.0.1:0"]);
     assert_eq!(ran.status, 1, "{}", ran.text());
     assert!(ran.stderr.contains("nothing.parquet"), "{}", ran.text());
     folder.run(&["serve"]).assert_status(2);
+    folder.write("a.jsonl", "{\"a\":1}\n");
+    folder.run(&["convert", "-q", "a.jsonl", "-o", "a.parquet"]).assert_status(0);
+    for (args, word) in [
+        (&["a.parquet", "--types", "a: utf8"][..], "--types"),
+        (&["a.parquet", "--schema", "a: utf8"], "--schema"),
+        (&["a.jsonl", "--records", "x", "--writable"], "--records"),
+    ] {
+        let ran = folder.run(&[&["serve"], args].concat());
+        assert_eq!(ran.status, 2, "{}", ran.text());
+        assert!(ran.stderr.contains(word), "{}", ran.text());
+    }
 }
