@@ -4,11 +4,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use arrowsmith::{Error, JsonReadOptions, Result};
 
-use crate::dataset::{Content, FileAccess, Format, Snapshot};
+use crate::dataset::{Content, FileAccess, Format, Snapshot, version_of};
 use crate::live::Upstream;
 
 /// States of a dataset that are kept for the tickets that were given out for them.
@@ -95,7 +95,13 @@ impl Spec {
                 "{name:?} is no name of a dataset: letters, digits, _ . - and not . first"
             )));
         }
-        Ok(Self { name, origin, json: JsonReadOptions::default(), writable: false, access: FileAccess::Read })
+        Ok(Self {
+            name,
+            origin,
+            json: JsonReadOptions::default(),
+            writable: false,
+            access: FileAccess::Read,
+        })
     }
 
     /// The folder that clients may append to.
@@ -172,6 +178,8 @@ pub struct Dataset {
     spec: Spec,
     /// The newest first.
     snapshots: RwLock<VecDeque<Arc<Snapshot>>>,
+    /// Held while the files are checked.
+    refreshing: Mutex<()>,
     /// Held while files are appended, so that no two writers choose one name.
     pub(crate) appending: tokio::sync::Mutex<()>,
 }
@@ -179,7 +187,12 @@ pub struct Dataset {
 impl Dataset {
     fn open(spec: Spec) -> Result<Self> {
         let snapshots = RwLock::new(VecDeque::from([Arc::new(spec.open()?)]));
-        Ok(Self { spec, snapshots, appending: tokio::sync::Mutex::new(()) })
+        Ok(Self {
+            spec,
+            snapshots,
+            refreshing: Mutex::default(),
+            appending: tokio::sync::Mutex::new(()),
+        })
     }
 
     /// The specification that it was made of.
@@ -205,6 +218,13 @@ impl Dataset {
     /// # Errors
     /// Errors of opening them; the state then stays as it was.
     pub fn refresh(&self) -> Result<bool> {
+        // One at a time: the readers of a file that has changed may all find it at once.
+        let _turn = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Origin::Files { paths, format } = &self.spec.origin
+            && version_of(paths, *format).is_ok_and(|version| version == self.current().version)
+        {
+            return Ok(false);
+        }
         let fresh = Arc::new(self.spec.open()?);
         let mut snapshots = self.snapshots.write().unwrap_or_else(PoisonError::into_inner);
         if snapshots.front().is_some_and(|snapshot| snapshot.version == fresh.version) {

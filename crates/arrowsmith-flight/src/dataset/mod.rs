@@ -18,8 +18,9 @@ use std::sync::atomic::AtomicBool;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::parquet::Predicate;
-use arrowsmith::{Error, JsonReadOptions, Result};
+use arrowsmith::{Error, Input, JsonReadOptions, Result, expand_datasets};
 
+use self::identity::{Identity, version};
 use crate::live::Upstream;
 use crate::select::{Limited, Selected, condition, conform, project};
 
@@ -125,6 +126,18 @@ impl Default for Read {
 
 /// Batches in order; nothing follows an error.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
+
+/// The version of a snapshot of these files, without reading them.
+pub(crate) fn version_of(paths: &[PathBuf], format: Format) -> Result<u64> {
+    let mut files = Vec::new();
+    for file in expand_datasets(paths, format.extensions())? {
+        if let Input::Path(path) = file.input {
+            let identity = Identity::at(&path)?;
+            files.push((path, identity));
+        }
+    }
+    Ok(version(files.iter().map(|(path, identity)| (path, identity))))
+}
 
 /// What there is to read.
 #[derive(Debug)]

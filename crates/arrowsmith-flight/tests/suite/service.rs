@@ -19,7 +19,7 @@ use arrowsmith::options::Value;
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_flight::dataset::FileAccess;
 use arrowsmith_flight::query::Query;
-use arrowsmith_flight::{Compression, Spec};
+use arrowsmith_flight::{Catalog, Compression, Spec};
 use arrowsmith_sink::json::{JsonOptions, JsonSink, TextCompression};
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -229,6 +229,26 @@ async fn partitions_are_columns() {
         assert_eq!((years.num_rows(), years.num_columns()), (1000, 1), "{name}");
     }
     server.shutdown().await;
+}
+
+#[test]
+fn files_that_are_the_same_are_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, "{\"a\":1}\n").unwrap();
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let catalog = Catalog::open([spec(&path)]).unwrap();
+    let dataset = catalog.get("a").unwrap();
+    assert!(!dataset.refresh().unwrap());
+    // By all that tells files apart it is the same one.
+    fs::write(&path, "no json\n").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    assert!(!dataset.refresh().unwrap());
+    fs::write(&path, "no json at all\n").unwrap();
+    dataset.refresh().unwrap_err();
+    fs::write(&path, "{\"a\":1,\"b\":2}\n").unwrap();
+    assert!(dataset.refresh().unwrap());
+    assert_eq!(dataset.current().schema.fields().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
