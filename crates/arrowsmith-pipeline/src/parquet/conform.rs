@@ -190,6 +190,7 @@ pub(super) fn is_wider(stored: &DataType, wider: &DataType) -> bool {
         | (T::Date32, T::Timestamp(_, None)) => true,
         // Values that a float does not hold are an error.
         (stored, T::Float64) => stored.is_integer(),
+        (stored, wider) if is_text(wider) => has_a_text(stored),
         (T::Timestamp(unit, zone), T::Timestamp(finer, other)) => zone == other && unit < finer,
         (stored, wider) => {
             let (Some((whole, scale)), Some((wholes, scales))) = (digits(stored), digits(wider))
@@ -201,6 +202,23 @@ pub(super) fn is_wider(stored: &DataType, wider: &DataType) -> bool {
                 && scale <= scales
         }
     }
+}
+
+/// Whether it is text, as it is or as a dictionary.
+fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+/// Whether each of its values has one form as text.
+fn has_a_text(data_type: &DataType) -> bool {
+    use DataType as T;
+    data_type.is_numeric()
+        || matches!(data_type, T::Boolean | T::Date32 | T::Date64)
+        || matches!(data_type, T::Time32(_) | T::Time64(_) | T::Timestamp(_, _))
 }
 
 /// Maximum number of digits before and after the point, of decimals and integers.
@@ -337,6 +355,10 @@ mod tests {
             (DataType::Null, DataType::Boolean, true),
             (DataType::UInt32, DataType::Int32, false),
             (DataType::UInt64, decimal(20, 0), true),
+            (DataType::Int8, DataType::Utf8, true),
+            (DataType::Date32, DataType::LargeUtf8, true),
+            (DataType::Utf8, DataType::Int8, false),
+            (DataType::Binary, DataType::Utf8, false),
         ] {
             assert_eq!(is_wider(&from, &to), is_it, "{from} {to}");
         }

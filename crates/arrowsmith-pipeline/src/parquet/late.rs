@@ -203,8 +203,8 @@ pub(super) fn merged_type(one: &DataType, other: &DataType) -> DataType {
     }
 }
 
-/// The narrowest type that holds the values of both, as far as values of one kind are concerned:
-/// text is not the type of a number and a text.
+/// The narrowest type that holds the values of both: of a text and a number, boolean, date or time
+/// that of the text, since `007` is not the number 7.
 fn common(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType as T;
     if one == other || is_wider(other, one) {
@@ -339,8 +339,12 @@ mod tests {
             (T::Decimal128(5, 4), T::Int64, Some(T::Decimal128(24, 4))),
             (T::Decimal128(38, 0), T::Decimal128(38, 38), Some(T::Decimal256(76, 38))),
             (T::Decimal256(76, 0), T::Decimal256(76, 76), None),
-            (T::Utf8, T::Int64, None),
+            (T::Utf8, T::Int64, Some(T::Utf8)),
+            (T::Date32, T::LargeUtf8, Some(T::LargeUtf8)),
+            (T::Utf8, T::Boolean, Some(T::Utf8)),
+            (T::Utf8, T::Binary, None),
             (T::Boolean, T::Int64, None),
+            (T::Date32, T::Int64, None),
         ] {
             assert_eq!(common(&one, &other), expected, "{one} {other}");
         }

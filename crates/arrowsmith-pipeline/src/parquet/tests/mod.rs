@@ -404,6 +404,24 @@ fn columns_of_later_files_are_added() {
     let late = batches[0].column_by_name("late").unwrap();
     assert!(matches!(late.data_type(), DataType::Dictionary(..)));
 
+    // Text in any file is text in all, whichever is the first. Conditions compare what each stores.
+    let words = batch(vec![("id", Arc::new(StringArray::from(vec!["007", "x"])) as ArrayRef)]);
+    for files in [[&one, &words], [&words, &one]] {
+        let read = |filter: Option<Predicate>| {
+            let inputs = files.map(|batch| Input::bytes(file(batch, 10)));
+            let options = ReadOptions::default().with_columns(["id"]);
+            let builder = builder().files(inputs).late_columns(LateColumns::Add).options(options);
+            builder.filter(filter).start()?.collect::<Result<Vec<_>>>()
+        };
+        let all = read(None).unwrap();
+        assert!(all.iter().all(|batch| *batch.column(0).data_type() == DataType::Utf8));
+        let mut found: Vec<String> = all.iter().flat_map(|batch| texts(batch).concat()).collect();
+        found.sort();
+        assert_eq!(found, ["007", "1", "2", "x"]);
+        let error = read(Some(Predicate::parse("id = '1'").unwrap())).unwrap_err();
+        assert!(error.to_string().contains("column id is Int32"), "{error}");
+    }
+
     let refused = |late, change: &dyn Fn(ParquetPipeline) -> ParquetPipeline| {
         read(late, change).unwrap_err().to_string()
     };
