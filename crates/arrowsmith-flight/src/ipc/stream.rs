@@ -130,6 +130,10 @@ impl StreamReader {
         let header = self.bytes(length.into())?.ok_or_else(|| self.truncated())?;
         let message = arrow_ipc::root_as_message(&header);
         let message = message.map_err(|error| self.invalid(&error.to_string()))?;
+        if message.header_type() == arrow_ipc::MessageHeader::NONE {
+            // The decoder skips it, and rows that were in its place with it.
+            return Err(self.invalid("a message is neither schema, dictionary nor batch"));
+        }
         let body = u64::try_from(message.bodyLength());
         let body = body.map_err(|_| self.invalid("a length is negative"))?;
         if body > self.bounds.decoded_bytes_max {
