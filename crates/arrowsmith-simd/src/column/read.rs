@@ -222,7 +222,7 @@ impl<T: ArrowNativeType, D: Decode<T>> Kernel for Read<'_, '_, T, D> {
 
 /// Writes the rows from row `at` on; fills `out`.
 ///
-/// A decoder is inlined at every call, for every type and instruction set: there is one call.
+/// `decode` is called in one place only, since each call is inlined, per type and instruction set.
 #[inline(always)]
 fn chunk<I: Isa, T: ArrowNativeType, D: Decode<T>>(
     isa: I,
