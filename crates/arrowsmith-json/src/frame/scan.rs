@@ -180,13 +180,16 @@ pub(crate) fn word_end(text: &[u8], at: usize) -> usize {
     at + rest.iter().position(ends).unwrap_or(rest.len())
 }
 
-/// Whether a value is certainly complete. An incomplete literal is not: if the text continued, it
-/// could be an error at its start.
+/// Whether a value is certainly complete. An incomplete literal or number is not: if the text
+/// continued, it could be an error at its start.
 pub(super) fn is_whole(value: &[u8]) -> bool {
     match value.strip_prefix(b"-").unwrap_or(value).first() {
         Some(b't' | b'f' | b'n') => matches!(value, b"true" | b"false" | b"null"),
         Some(b'N' | b'I') => matches!(value, b"NaN" | b"Infinity" | b"-Infinity"),
-        _ => true,
+        Some(b'0'..=b'9') => value.last().is_some_and(u8::is_ascii_digit),
+        // A minus sign alone.
+        None => false,
+        Some(_) => true,
     }
 }
 

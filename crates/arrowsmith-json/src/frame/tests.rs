@@ -205,6 +205,9 @@ fn cuts_are_between_records() {
         ),
         ("{} {}\n{}{}", None, 6, "{} {}|\n{}{}|"),
         ("{} {\"a\":", None, 1, "{}| {\"a\":|"),
+        // A number that is cut is an error at its start, however the text is split.
+        ("{} 0E\n1 2", Some(Concatenated), 1, "{}| 0E\n1| 2|"),
+        ("{} - 1. 1.5", Some(Concatenated), 1, "{}| - 1. 1.5|"),
         ("[1,[2,3],{\"a\":[4,\",\"]},\"]\"]\n", None, 1, "1|[2,3]|{\"a\":[4,\",\"]}|\"]\"|"),
         ("[1,[2,3],{\"a\":[4,\",\"]},\"]\"]\n", None, 9, "1,[2,3]|{\"a\":[4,\",\"]}|\"]\"|"),
         (" [ 1 , 2 ] ", Some(Array), 99, " 1 , 2 |"),
