@@ -23,6 +23,9 @@ pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     /// Whether it is the first of its text, which has the header.
     pub(super) is_first: bool,
+    /// Whether it is and empty lines before the header were left out: what looks like a byte order
+    /// mark after them is the start of a name.
+    pub(super) is_after_empty_lines: bool,
 }
 
 /// The blocks of a text; its last one may end within a record. An error is the last item.
@@ -36,6 +39,8 @@ pub(super) struct Blocks {
     bytes_wanted: usize,
     scan: Scan,
     is_first: bool,
+    /// Whether empty lines before the header were left out.
+    has_empty_lines: bool,
     /// How the text ended, once it has.
     end: Option<Result<()>>,
 }
@@ -43,7 +48,8 @@ pub(super) struct Blocks {
 impl Blocks {
     pub(super) fn new(text: Arc<Text>, reader: Box<dyn BufRead + Send>) -> Self {
         let (bytes, bytes_wanted, scan) = (Vec::new(), text.options.block_bytes, Scan::default());
-        Self { text, reader, bytes, bytes_wanted, scan, is_first: true, end: None }
+        let (is_first, has_empty_lines, end) = (true, false, None);
+        Self { text, reader, bytes, bytes_wanted, scan, is_first, has_empty_lines, end }
     }
 
     /// Reads one piece; returns whether there may be more.
@@ -58,6 +64,7 @@ impl Blocks {
         let is_start = self.is_first && self.bytes.is_empty();
         let is_empty = |byte: &u8| is_start && matches!(byte, b'\n' | b'\r');
         let skipped = piece.iter().take_while(|byte| is_empty(byte)).count();
+        self.has_empty_lines |= skipped > 0;
         self.bytes.extend_from_slice(piece.get(skipped..).unwrap_or_default());
         self.reader.consume(read);
         let most = options.record_bytes_max;
@@ -89,6 +96,7 @@ impl Blocks {
             text: Arc::clone(&self.text),
             bytes: mem::replace(&mut self.bytes, rest),
             is_first: mem::take(&mut self.is_first),
+            is_after_empty_lines: mem::take(&mut self.has_empty_lines),
         }
     }
 }

@@ -148,21 +148,28 @@ impl Decoded {
 
 /// Decodes a block.
 pub(super) fn decode(block: Block) -> Decoded {
-    let Block { text, bytes, is_first } = block;
+    let Block { text, bytes, is_first, is_after_empty_lines } = block;
+    let before = match (is_first, is_after_empty_lines) {
+        (false, _) => text.names(),
+        (true, true) => vec![b'\n'],
+        (true, false) => Vec::new(),
+    };
     let mut batches = Vec::new();
-    let error = rows(&text, &bytes, is_first, &mut batches).err();
+    let error = rows(&text, &before, &bytes, &mut batches).err();
     Decoded { text, batches, error }
 }
 
+/// The rows of a block, given what is decoded before it.
 fn rows(
     text: &Text,
+    before: &[u8],
     mut bytes: &[u8],
-    is_first: bool,
     batches: &mut Vec<RecordBatch>,
 ) -> Result<(), ArrowError> {
     let mut decoder = text.decoder();
-    if !is_first {
-        decoder.decode(&text.names())?;
+    // Without bytes it would be the end.
+    if !before.is_empty() {
+        decoder.decode(before)?;
     }
     let mut records = 0;
     let mut flush = |decoder: &mut Decoder| {

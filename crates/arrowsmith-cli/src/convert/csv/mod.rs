@@ -211,6 +211,22 @@ mod tests {
         assert!(read(nulls).err().unwrap().to_string().contains("\"b\" cannot be of type null"));
     }
 
+    /// Found by fuzzing: the decoder took the name for a byte order mark, and the first record for
+    /// the header.
+    #[test]
+    fn a_byte_order_mark_after_empty_lines_is_a_name() {
+        for (text, rows) in [("\n\u{feff}\ny\n8\n", 2), ("\r\n\n\u{feff}a\n1\n", 1)] {
+            for block_bytes in [1, 100] {
+                let (schema, _) = inferred(text, None, usize::MAX).unwrap();
+                assert!(schema.field(0).name().starts_with('\u{feff}'));
+                let options = CsvOptions { block_bytes, ..options(100) };
+                let batches = batches(text.as_bytes(), schema, options).unwrap();
+                let found: usize = batches.iter().map(RecordBatch::num_rows).sum();
+                assert_eq!(found, rows, "{text:?}, {block_bytes}");
+            }
+        }
+    }
+
     #[test]
     fn several_texts_have_the_types_of_one() {
         let values = [
