@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use arrow_select::concat::concat_batches;
 use arrowsmith::json::ReaderBuilder;
 use arrowsmith::options::Format;
-use arrowsmith::{Input, JsonReadOptions, OnError};
+use arrowsmith::{Compression, Input, JsonReadOptions, OnError};
 use arrowsmith_cli::fuzzing::csv;
 use arrowsmith_core::error::Position;
 use arrowsmith_core::sink::{Cleanup, Folder, Output, Sink, SinkSummary, Upload};
@@ -205,6 +205,8 @@ fn part(text: &[u8], range: Option<(u64, u64)>) -> Part {
     let schema = arrowsmith::plan::text::parse_schema("a: json, b: int64").expect("well-formed");
     let options = JsonReadOptions {
         format: Format::Ndjson,
+        // Text may begin as a compressed file does.
+        compression: Compression::None,
         on_error: OnError::Skip,
         threads: Some(1),
         ..JsonReadOptions::default()
