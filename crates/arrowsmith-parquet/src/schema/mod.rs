@@ -12,6 +12,7 @@ mod select;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use parquet::basic::{ConvertedType, LogicalType, Repetition};
@@ -361,12 +362,21 @@ fn list_type(kind: ListKind, item: &FieldRef) -> DataType {
 }
 
 /// The Arrow field of a type: metadata from the hint if there is one, else the field's id and
-/// extension.
+/// extension. VARIANT is one even if the hint has only its storage, as that of pyarrow.
 fn field(kind: &Type, data_type: DataType, nullable: bool, place: &Place<'_>) -> FieldRef {
+    let info = kind.get_basic_info();
     let metadata = match place.hint {
-        Some(hint) => hint.metadata().clone(),
+        Some(hint) => {
+            let mut metadata = hint.metadata().clone();
+            let logical = info.logical_type_ref();
+            if matches!(logical, Some(LogicalType::Variant(_)))
+                && !metadata.contains_key(EXTENSION_TYPE_NAME_KEY)
+            {
+                extension::add(logical, &data_type, &mut metadata);
+            }
+            metadata
+        }
         None => {
-            let info = kind.get_basic_info();
             let mut metadata = HashMap::new();
             if info.has_id() {
                 metadata.insert(FIELD_ID_KEY.to_owned(), info.id().to_string());
