@@ -25,6 +25,7 @@ mod rle;
 mod schema;
 mod statistics;
 mod thrift;
+mod variant;
 mod writer;
 
 pub use options::{Choice, Codec, Encoding, Options, PageVersion, SortedBy};

@@ -11,6 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr};
 
 use crate::options::{Encoding, Options};
+use crate::variant;
 
 /// An error of the `parquet` crate.
 pub(crate) fn failed(error: ParquetError) -> Error {
@@ -88,7 +89,8 @@ impl Plan {
         check(schema)?;
         let stored = stored(schema);
         let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
-        let descr = Arc::new(descr.map_err(failed)?);
+        let descr = descr.and_then(|descr| variant::marked(descr, &stored)).map_err(failed)?;
+        let descr = Arc::new(descr);
         let mut leaves = Vec::new();
         for (column, field) in schema.fields().iter().enumerate() {
             let mut steps = Vec::new();
