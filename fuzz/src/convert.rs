@@ -7,7 +7,10 @@ use std::io::{self, BufRead, Cursor, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray,
+};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use arrow_select::concat::concat_batches;
@@ -403,4 +406,28 @@ impl Sink for Rows {
     fn finish(self: Box<Self>) -> arrowsmith::Result<SinkSummary> {
         Ok(self.summary)
     }
+}
+
+/// Any bytes as a VARIANT, the first one is the length of the metadata: an error, or JSON text
+/// that becomes the same values again.
+pub fn variant(data: &[u8]) {
+    let [len, rest @ ..] = data else { return };
+    let (metadata, value) = rest.split_at(usize::from(*len).min(rest.len()));
+    let column = |name, bytes: &[u8]| {
+        let column: ArrayRef = Arc::new(BinaryArray::from_vec(vec![bytes]));
+        (Arc::new(Field::new(name, DataType::Binary, false)), column)
+    };
+    let storage = StructArray::from(vec![column("metadata", metadata), column("value", value)]);
+    let Ok(texts) = arrowsmith_sink::variant::to_json(&(Arc::new(storage) as _), "v") else {
+        return;
+    };
+    let text = texts.as_string::<i64>().value(0);
+    serde_json::from_str::<serde::de::IgnoredAny>(text).expect("it is JSON");
+    // Longer numbers than decimals have are doubles, in some of their forms.
+    let Ok(again) = arrowsmith_sink::variant::from_json(&texts, "v") else { return };
+    let again = arrowsmith_sink::variant::to_json(&again, "v").expect("it was made by us");
+    // A single-precision number with an exponent comes back as a double, which may have none.
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
+    let again = again.as_string::<i64>().value(0);
+    assert!(again == text || value(again) == value(text), "{text}, {again}");
 }

@@ -90,6 +90,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("folder_names", convert::folder_names),
     ("delta_log", delta::log),
     ("deletion_vector", delta::deletion_vector),
+    ("variant", convert::variant),
     ("iceberg_table", iceberg::table),
     ("spooled_stream", streams::spooled),
     ("json_options", options::json),

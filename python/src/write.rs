@@ -158,8 +158,8 @@ fn given_target(
     let format = match format {
         Format::Parquet(_) => Format::Parquet(given.parquet.clone()),
         _ if given.is_parquet || given.is_delta => {
-            let message = "encodings, bloom_filters, row_group_rows, row_group_bytes and table are \
-                           for Parquet";
+            let message = "encodings, bloom_filters, variant, row_group_rows, row_group_bytes and \
+                           table are for Parquet";
             return Err(config(py, message.to_owned()));
         }
         format if !given.has_codec => format,
@@ -226,7 +226,8 @@ impl Given {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         self.is_parquet |=
-            matches!(name, "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes");
+            matches!(name, "encodings" | "bloom_filters" | "row_group_rows" | "row_group_bytes")
+                || (name == "variant" && value.is_truthy()?);
         self.has_codec |= name == "codec";
         self.has_sort_memory |= name == "sort_memory";
         self.has_partitions_max |= name == "partitions_max";
@@ -248,6 +249,7 @@ impl Given {
                 }
             }
             "bloom_filters" => self.parquet.bloom_filters = texts(name, value)?,
+            "variant" => self.parquet.variant = value.is_truthy()?,
             "row_group_rows" => self.parquet.row_group_rows = number(name, value)?,
             "row_group_bytes" => self.parquet.row_group_bytes = number(name, value)?,
             "partition_by" => {

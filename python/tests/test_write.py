@@ -3,6 +3,8 @@
 
 import io
 import json
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -219,6 +221,32 @@ def test_a_delta_table_grows(tmp_path: Path) -> None:
     files = [root / unquote(add["path"]) for add in added]
     assert sum(pyarrow.parquet.read_metadata(path).num_rows for path in files) == 150
     assert [path.stat().st_size for path in files] == [add["size"] for add in added]
+
+
+def test_json_is_variant_to_others(tmp_path: Path) -> None:
+    values = [{"a": [1, 2.5, "é"], "b": {}}, None, "text", 2**63, [True, None]]
+    lines, path = tmp_path / "v.jsonl", tmp_path / "v.parquet"
+    lines.write_text("".join(json.dumps({"v": value}) + "\n" for value in values))
+    arrowsmith.convert_json(lines, path, types={"v": "json"}, write={"variant": True})
+    with duckdb.connect() as connection:
+        found = connection.sql(f"SELECT typeof(v), v::JSON FROM '{path}'").fetchall()
+        # What DuckDB writes has parts of the values in columns of their own.
+        shredded = tmp_path / "s.parquet"
+        query = "SELECT json_object('n', i, 's', 'x' || i)::JSON::VARIANT AS v FROM range(100) t(i)"
+        connection.sql(f"COPY ({query}) TO '{shredded}'")
+    assert {kind for kind, _ in found} == {"VARIANT"}
+    assert [None if text is None else json.loads(text) for _, text in found] == values
+    assert "typed_value" in str(pyarrow.parquet.ParquetFile(shredded).schema)
+    back = tmp_path / "back.jsonl"
+    command = [sys.executable, "-m", "arrowsmith", "convert", "-q", str(shredded), "-o", str(back)]
+    subprocess.run(command, check=True)
+    rows = [json.loads(line)["v"] for line in back.read_text().splitlines()]
+    assert rows == [{"n": n, "s": f"x{n}"} for n in range(100)]
+    table = arrowsmith.read_json(lines, types={"v": "json"})
+    arrowsmith.write_parquet(table, path, variant=True)
+    assert "Variant" in str(pyarrow.parquet.ParquetFile(path).schema)
+    with pytest.raises(arrowsmith.ConfigError, match="variant"):
+        arrowsmith.convert_json(lines, tmp_path / "v.arrow", write={"variant": True})
 
 
 def test_options_are_checked(tmp_path: Path) -> None:

@@ -31,13 +31,14 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_cast::cast;
 use arrow_csv::WriterBuilder;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
 pub use crate::text::TextCompression;
 use crate::text::TextOutput;
 use crate::times;
+use crate::variant::TO_TEXT;
 
 /// Rows whose text is made at once: it bounds the buffer.
 const ROWS_MAX: usize = 4096;
@@ -59,6 +60,9 @@ impl Default for CsvOptions {
 
 /// Writes record batches as comma-separated values with a header.
 pub struct CsvSink {
+    /// The fields of the batches, and with VARIANT as JSON text.
+    fields: Fields,
+    texts: Fields,
     /// The schema as written: every timestamp in UTC.
     schema: SchemaRef,
     builder: WriterBuilder,
@@ -76,7 +80,8 @@ impl CsvSink {
     /// readers could not tell apart, and for no columns; [`Error::Io`] if it cannot be written.
     pub fn new(output: Output, schema: &Schema, options: &CsvOptions) -> Result<Self> {
         let mut names = BTreeSet::new();
-        for field in schema.fields() {
+        let texts: Fields = schema.fields().iter().map(|field| TO_TEXT.field(field)).collect();
+        for field in &texts {
             check(field)?;
             if !names.insert(field.name()) {
                 return Err(Error::schema(field.name(), "CSV has no two columns of one name"));
@@ -85,10 +90,13 @@ impl CsvSink {
         if names.is_empty() {
             return Err(Error::schema("", "CSV needs at least one column"));
         }
-        let schema = Schema::new(schema.fields().iter().map(|f| written(f)).collect::<Vec<_>>());
+        let fields = schema.fields().clone();
+        let schema = Schema::new(texts.iter().map(|field| written(field)).collect::<Vec<_>>());
         let output = TextOutput::new(output, options.compression)?;
         let builder = WriterBuilder::new().with_delimiter(options.delimiter);
         let mut sink = Self {
+            fields,
+            texts,
             schema: Arc::new(schema),
             text: Vec::new(),
             builder: builder.clone().with_header(false),
@@ -111,7 +119,8 @@ impl CsvSink {
 
 impl Sink for CsvSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = TO_TEXT.columns(batch.columns(), &self.fields, &self.texts)?;
+        let columns = columns.iter().zip(self.schema.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         for (column, field) in columns.iter().zip(self.schema.fields()) {

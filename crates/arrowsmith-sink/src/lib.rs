@@ -33,3 +33,5 @@ pub mod target;
 mod text;
 #[cfg(feature = "text")]
 mod times;
+#[cfg(feature = "variant")]
+pub mod variant;

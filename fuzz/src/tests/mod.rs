@@ -103,6 +103,11 @@ fn delta_log() {
 }
 
 #[test]
+fn variant() {
+    run("variant", 2000);
+}
+
+#[test]
 fn deletion_vector() {
     run("deletion_vector", 2000);
 }

@@ -81,7 +81,7 @@ class Written(NamedTuple):
 
 
 class WriteOptions(TypedDict, total=False):
-    """How files are written; the first five are for Parquet, and ``codec`` for text."""
+    """How files are written; the first six are for Parquet, and ``codec`` for text."""
 
     codec: str | None
     """``none``, ``snappy``, ``lz4``, ``zstd``, ``gzip`` or ``brotli``, the last three with a level
@@ -94,6 +94,9 @@ class WriteOptions(TypedDict, total=False):
 
     bloom_filters: Sequence[str] | None
     """Columns with a bloom filter, by their paths."""
+
+    variant: bool | None
+    """Whether columns of JSON text (type ``json``) are written as VARIANT. Default: false."""
 
     row_group_rows: int | None
     """Maximum rows of a row group. Default: 1048576."""

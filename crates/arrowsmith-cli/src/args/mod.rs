@@ -103,6 +103,10 @@ pub struct OutputArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub bloom_filter: Vec<String>,
 
+    /// Parquet: write columns of JSON text (type `json`) as VARIANT
+    #[arg(long)]
+    pub variant: bool,
+
     /// Parquet: do not use dictionary encoding: `--encodings plain`
     #[arg(long, conflicts_with = "encodings")]
     pub no_dictionary: bool,

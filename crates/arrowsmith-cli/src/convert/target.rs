@@ -122,6 +122,7 @@ fn check(format: &Format, args: &OutputArgs) -> Outcome {
         ("--encodings", args.encodings.is_some()),
         ("--no-dictionary", args.no_dictionary),
         ("--bloom-filter", !args.bloom_filter.is_empty()),
+        ("--variant", args.variant),
         ("--writer", args.writer.is_some()),
     ];
     let arrow_only = [("--buffer-compression", args.buffer_compression.is_some())];
@@ -234,6 +235,7 @@ fn parquet_options(args: &OutputArgs) -> ParquetOptions {
         },
         bloom_filters: args.bloom_filter.clone(),
         sorted_by: Vec::new(),
+        variant: args.variant,
         threads: 0,
     }
 }

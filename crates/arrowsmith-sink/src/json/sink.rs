@@ -18,6 +18,7 @@ use arrowsmith_core::{Error, Result};
 use super::encode::{self, Encoders};
 use crate::text::{TextCompression, TextOutput};
 use crate::times;
+use crate::variant::TO_TEXT;
 
 /// The same in `arrowsmith-plan`, which this crate does not need otherwise.
 const ENCODING_METADATA_KEY: &str = "arrowsmith:encoding";
@@ -39,6 +40,9 @@ impl Default for JsonOptions {
 
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {
+    /// The fields of the batches, and with VARIANT as JSON text.
+    fields: Fields,
+    texts: Fields,
     /// The schema as written: every timestamp in UTC, every JSON text and hexadecimal marked.
     schema: SchemaRef,
     writer: Writer<TextOutput, LineDelimited>,
@@ -56,8 +60,10 @@ impl JsonSink {
             .with_explicit_nulls(options.nulls)
             .with_encoder_factory(Arc::new(Encoders));
         // A type that cannot be written is reported before the first byte.
-        names_are_distinct("", schema.fields())?;
-        let schema = Schema::new(schema.fields().iter().map(written).collect::<Vec<_>>());
+        let texts = schema.fields().iter().map(|field| TO_TEXT.field(field)).collect();
+        names_are_distinct("", &texts)?;
+        let fields = schema.fields().clone();
+        let schema = Schema::new(texts.iter().map(written).collect::<Vec<_>>());
         for field in schema.fields() {
             let schema = Schema::new(vec![field.as_ref().clone().with_nullable(true)]);
             let column = new_null_array(field.data_type(), 1);
@@ -66,14 +72,15 @@ impl JsonSink {
             written.map_err(|error| Error::schema(field.name(), error.to_string()))?;
         }
         let writer = builder.build(TextOutput::new(output, options.compression)?);
-        Ok(Self { schema: Arc::new(schema), writer, summary: SinkSummary::default() })
+        let (schema, summary) = (Arc::new(schema), SinkSummary::default());
+        Ok(Self { fields, texts, schema, writer, summary })
     }
 }
 
 impl Sink for JsonSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let fields = self.schema.fields().iter();
-        let columns = batch.columns().iter().zip(fields);
+        let columns = TO_TEXT.columns(batch.columns(), &self.fields, &self.texts)?;
+        let columns = columns.iter().zip(self.schema.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         for (column, field) in columns.iter().zip(self.schema.fields()) {

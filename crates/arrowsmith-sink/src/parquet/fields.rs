@@ -9,30 +9,35 @@ use arrow_schema::{DataType, FieldRef, Fields, Schema, SchemaRef};
 use arrowsmith_core::{Error, Result};
 
 use crate::cast::{exact, has_times};
+use crate::variant::TO_VARIANT;
 
 /// Casts batches to the schema as it is written.
 pub(super) struct Written {
     schema: SchemaRef,
-    /// Whether it differs from that of the batches.
+    /// The schema that batches are cast to before JSON text becomes VARIANT.
+    cast: SchemaRef,
+    /// Whether `cast` differs from the schema of the batches.
     differs: bool,
 }
 
 impl Written {
-    /// Of the schema of the batches.
-    pub(super) fn new(schema: &SchemaRef) -> Result<Self> {
+    /// Of the schema of the batches; `variant`: whether JSON text becomes VARIANT.
+    pub(super) fn new(schema: &SchemaRef, variant: bool) -> Result<Self> {
         let fields = schema.fields();
-        let written: Fields = fields.iter().map(written).collect();
-        if written == *fields {
-            return Ok(Self { schema: Arc::clone(schema), differs: false });
-        }
-        for (from, to) in fields.iter().zip(&written) {
+        let cast: Fields = fields.iter().map(written).collect();
+        let of = |fields| Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        let written = if variant {
+            cast.iter().map(|field| TO_VARIANT.field(field)).collect()
+        } else {
+            cast.clone()
+        };
+        for (from, to) in fields.iter().zip(&cast) {
             if !can_cast_types(from.data_type(), to.data_type()) {
                 let message = format!("{} is not written: cast it first", from.data_type());
                 return Err(Error::schema(from.name(), message));
             }
         }
-        let schema = Schema::new_with_metadata(written, schema.metadata().clone());
-        Ok(Self { schema: Arc::new(schema), differs: true })
+        Ok(Self { differs: cast != *fields, schema: of(written), cast: of(cast) })
     }
 
     /// The schema as it is written.
@@ -42,12 +47,14 @@ impl Written {
 
     /// A batch with this schema; none if it has it already.
     pub(super) fn cast(&self, batch: &RecordBatch) -> Result<Option<RecordBatch>> {
-        if !self.differs {
+        let has_variant = self.schema.fields() != self.cast.fields();
+        if !self.differs && !has_variant {
             return Ok(None);
         }
-        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = batch.columns().iter().zip(self.cast.fields());
         let columns = columns.map(|(column, field)| cast(column, field.data_type()));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let columns = TO_VARIANT.columns(&columns, self.cast.fields(), self.schema.fields())?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(Some(RecordBatch::try_new_with_options(self.schema(), columns, &options)?))
     }

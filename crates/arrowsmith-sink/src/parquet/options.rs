@@ -53,6 +53,9 @@ pub struct ParquetOptions {
     /// The columns that the rows are sorted by, as the footer states it. Not with
     /// [`Writer::Reference`].
     pub sorted_by: Vec<SortedBy>,
+    /// Whether columns of JSON text are written as VARIANT, at any depth, instead of as strings of
+    /// logical type JSON. Not with [`Writer::Reference`]. Default false.
+    pub variant: bool,
     /// Threads that encode, the calling one included; 0: as many as there are processors. The file
     /// is the same for any number. Default 1.
     pub threads: usize,
@@ -69,6 +72,7 @@ impl Default for ParquetOptions {
             encodings: default.choice,
             bloom_filters: default.bloom_filters,
             sorted_by: default.sorted_by,
+            variant: false,
             threads: default.threads,
         }
     }

@@ -30,8 +30,10 @@ impl<W: Write + Send> Reference<W> {
             let message = "row_group_rows and row_group_bytes must be at least 1";
             return Err(Error::Config(message.to_owned()));
         }
-        if options.codec == Codec::Auto || !options.bloom_filters.is_empty() {
-            let message = "the writer \"reference\" has no codec auto and no bloom filters";
+        let has_filters = !options.bloom_filters.is_empty();
+        if options.codec == Codec::Auto || has_filters || options.variant {
+            let message =
+                "the writer \"reference\" has no codec auto, no bloom filters and no VARIANT";
             return Err(Error::Config(message.to_owned()));
         }
         let properties = WriterProperties::builder()

@@ -48,7 +48,7 @@ impl<W: Write + Send> ParquetStream<W> {
         options: &ParquetOptions,
         workers: Option<&Workers>,
     ) -> Result<Self> {
-        let written = Written::new(schema)?;
+        let written = Written::new(schema, options.variant)?;
         let schema = written.schema();
         // The `parquet` crate panics at some of these types.
         arrowsmith_parquet_writer::check(&schema)?;

@@ -168,6 +168,10 @@ impl Target {
             on_exit(folder.cleanup());
             return Ok(Box::new(FolderSink::new(folder, schema, options, make)?));
         }
+        if let Format::Parquet(ParquetOptions { variant: true, .. }) = &self.format {
+            let message = "VARIANT is not written to Delta tables: their files have JSON as text";
+            return Err(Error::Config(message.to_owned()));
+        }
         let name = self.path.display().to_string();
         let (table, folder) = self.table(&name)?;
         if table.is_some() && !self.append {

@@ -281,6 +281,59 @@ fn bloom_filters_and_codecs_are_chosen() {
 }
 
 #[test]
+fn json_columns_are_variant_where_requested() {
+    let folder = Folder::new();
+    let text = concat!(
+        "{\"id\":1,\"v\":{\"b\":[1,2.50,\"é\"],\"a\":null},\"l\":[true,{\"x\":{}}]}\n",
+        "{\"id\":2,\"v\":null,\"l\":[]}\n",
+        "{\"id\":3,\"v\":12345678901234567890,\"l\":[\"y\"]}\n",
+    );
+    folder.write("v.jsonl", text);
+    let types = ["--types", "v: json, l: list<json>"];
+    let call = ["convert", "v.jsonl", "-q", "-o", "v.parquet", "--variant", "--threads", "2"];
+    folder.run(&[&call[..], &types].concat()).assert_status(0);
+    let file = std::fs::File::open(folder.path("v.parquet")).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let mut schema = Vec::new();
+    let root = reader.metadata().file_metadata().schema_descr().root_schema().clone();
+    parquet::schema::printer::print_schema(&mut schema, &root);
+    let schema = String::from_utf8(schema).unwrap();
+    assert_eq!(schema.matches("VARIANT").count(), 2, "{schema}");
+    // The same values come back, from a copy of the file, too, and in the order of their keys.
+    for (input, output) in [("v.parquet", "c.parquet"), ("c.parquet", "v.arrow")] {
+        folder.run(&["convert", input, "-q", "-o", output]).assert_status(0);
+    }
+    for input in ["v.parquet", "c.parquet", "v.arrow"] {
+        folder.run(&["convert", input, "-q", "-o", "back.jsonl"]).assert_status(0);
+        assert_eq!(String::from_utf8(folder.read("back.jsonl")).unwrap(), text, "{input}");
+    }
+    folder
+        .run(&["convert", "v.parquet", "-q", "--columns", "id,v", "-o", "v.csv"])
+        .assert_status(0);
+    let csv = String::from_utf8(folder.read("v.csv")).unwrap();
+    assert!(csv.contains("2,\n3,12345678901234567890\n"), "{csv}");
+
+    folder.write("twice.jsonl", "{\"v\":{\"a\":1,\"a\":2}}\n");
+    let call =
+        ["convert", "twice.jsonl", "-q", "-o", "t.parquet", "--variant", "--types", "v: json"];
+    let ran = folder.run(&call);
+    assert!(
+        ran.assert_status(1).stderr.contains("field v: a key is there twice"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!folder.path("t.parquet").exists());
+    for (status, args) in [
+        (2, ["-o", "x.arrow", "--variant", "-q"]),
+        (2, ["-o", "x.parquet", "--variant", "--writer=reference"]),
+        (2, ["-o", "x", "--variant", "--to=delta"]),
+    ] {
+        let ran = folder.run(&[&["convert", "v.jsonl"][..], &args].concat());
+        assert!(ran.assert_status(status).stderr.to_lowercase().contains("variant"), "{args:?}");
+    }
+}
+
+#[test]
 fn parquet_is_the_same_for_any_number_of_threads() {
     let folder = Folder::new();
     generate(&folder, &["logs", "--bytes", "2MiB"], "l.jsonl");
