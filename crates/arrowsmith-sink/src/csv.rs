@@ -5,7 +5,8 @@
 //! By arrow-csv: a header with the names, then a line for each row; quotes only where a value needs
 //! them. Timestamps and dates are ISO 8601 (in UTC, if they have a time zone), binary is
 //! hexadecimal. CSV has one form for null and for an empty text: nothing between two delimiters.
-//! Lists, maps and records have no form in CSV, and are refused before the first byte.
+//! Lists, maps and records have no form in CSV, and are refused before the first byte; VARIANT is
+//! its JSON text.
 //!
 //! ```
 //! use std::sync::Arc;

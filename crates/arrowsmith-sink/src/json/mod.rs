@@ -7,7 +7,8 @@
 //! Binary is base64, or hexadecimal where the schema says so, as it is read. Values that JSON does
 //! not have (NaN, infinities) become null. A column of JSON text (`json` in the schema, Arrow's
 //! `arrow.json`) is written as JSON values, at any depth; a text in it that is not JSON becomes a
-//! string. It never reorders rows, and the file appears only when it is complete.
+//! string. A column of VARIANT is written as JSON values, too. It never reorders rows, and the file
+//! appears only when it is complete.
 //!
 //! ```
 //! use std::sync::Arc;
