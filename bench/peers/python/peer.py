@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python peers of `arrowsmith bench json`: pyarrow, polars and DuckDB.
 
-peer.py --engine E --shape S --schema FILE --input FILE --threads N loads the input, reports that it
-is ready, and converts it once for every line `run` on its standard input. Every engine is given the
-schema; types that it cannot read directly are converted from text by its own functions, inside the
-timed part, as its user would have to. Summing the result is not timed.
+peer.py --engine E --shape S --schema FILE --input FILE --threads N [--infer] loads the input,
+reports that it is ready, and converts it once for every line `run` on its standard input. Every
+engine is given the schema, but with --infer; types that it cannot read directly are converted from
+text by its own functions, inside the timed part, as its user would have to. With --infer it infers
+the schema from every record, where it can. Summing the result is not timed.
 """
 
 import argparse
@@ -21,6 +22,7 @@ def main():
     parser.add_argument("--schema", required=True)
     parser.add_argument("--input", required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--infer", action="store_true")
     options = parser.parse_args()
     # Must be set before the library is loaded: it sizes its pool then.
     os.environ["POLARS_MAX_THREADS"] = str(options.threads)
@@ -29,7 +31,7 @@ def main():
 
     schema = pa.ipc.open_stream(options.schema).schema
     engine = {"pyarrow": PyArrow, "polars": Polars, "duckdb": DuckDb}[options.engine]
-    engine = engine(schema, options.input, options.threads)
+    engine = engine(schema, options.input, options.threads, options.infer)
     say({"ready": True, "engine": options.engine, "version": engine.version})
     for line in sys.stdin:
         if line.strip() != "run":
@@ -65,7 +67,7 @@ class PyArrow:
     which are read as text and cast; nor required fields of an optional struct, so that all fields
     are optional."""
 
-    def __init__(self, schema, path, threads):
+    def __init__(self, schema, path, threads, infer):
         import pyarrow as pa
         import pyarrow.json
 
@@ -80,9 +82,12 @@ class PyArrow:
         self.read_options = pa.json.ReadOptions(
             use_threads=threads > 1, block_size=max(1 << 20, 4 * longest)
         )
-        self.parse_options = pa.json.ParseOptions(
-            explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
-        )
+        self.names = schema.names
+        self.parse_options = None
+        if not infer:
+            self.parse_options = pa.json.ParseOptions(
+                explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
+            )
 
     def run(self):
         import pyarrow as pa
@@ -94,26 +99,27 @@ class PyArrow:
         return table
 
     def table(self, result):
-        return result
+        return result.select(self.names)
 
 
 class Polars:
     """polars.scan_ndjson. Dates and times are read as text and converted."""
 
-    def __init__(self, schema, path, threads):
+    def __init__(self, schema, path, threads, infer):
         import polars as pl
 
         self.version = pl.__version__
         with open(path, "rb") as file:
             self.text = file.read()
         self.names = schema.names
-        self.schema = {field.name: polars_type(field.type) for field in schema}
+        kinds = {field.name: polars_type(field.type) for field in schema}
+        self.schema = {"infer_schema_length": None} if infer else {"schema": kinds}
         self.convert = [polars_conversion(field) for field in schema if is_time(field.type)]
 
     def run(self):
         import polars as pl
 
-        frame = pl.scan_ndjson(self.text, schema=self.schema).collect()
+        frame = pl.scan_ndjson(self.text, **self.schema).collect()
         return frame.with_columns(self.convert) if self.convert else frame
 
     def table(self, result):
@@ -123,7 +129,7 @@ class Polars:
 class DuckDb:
     """read_json over a file in memory, with the columns given, fetched as an Arrow table."""
 
-    def __init__(self, schema, path, threads):
+    def __init__(self, schema, path, threads, infer):
         import duckdb
 
         self.version = duckdb.__version__
@@ -133,9 +139,9 @@ class DuckDb:
         self.connection.execute("SET preserve_insertion_order = true")
         self.connection.execute("SET TimeZone = 'UTC'")
         columns = ", ".join(f"{quote(f.name)}: {quote(duckdb_type(f.type))}" for f in schema)
+        schema = "sample_size = -1" if infer else f"columns = {{{columns}}}"
         self.query = (
-            f"SELECT * FROM read_json({quote(path)}, format = 'newline_delimited', "
-            f"columns = {{{columns}}})"
+            f"SELECT * FROM read_json({quote(path)}, format = 'newline_delimited', {schema})"
         )
 
     def run(self):

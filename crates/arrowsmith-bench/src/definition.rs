@@ -70,6 +70,9 @@ pub(crate) struct EngineDefinition {
     /// Whether a file is in memory beforehand.
     #[serde(default)]
     pub(crate) memory: bool,
+    /// Whether it reads JSON without a schema, too.
+    #[serde(default)]
+    pub(crate) infers: bool,
     /// Whether it takes part only if an input has only strings.
     #[serde(default)]
     pub(crate) only_strings: bool,
@@ -188,9 +191,25 @@ pub(crate) struct TextDefinition {
     #[serde(default = "one")]
     pub(crate) values_max: u32,
     pub(crate) corpus: Option<CorpusDefinition>,
+    /// How the schema changes on the way; engines are not given one then.
+    pub(crate) drift: Option<Drift>,
     /// Size in bytes (as TOML keys are text) → records.
     #[serde(default)]
     pub(crate) records: BTreeMap<String, u64>,
+}
+
+/// How the schema of the records changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Drift {
+    /// Not at all: for comparison.
+    None,
+    /// The record in the middle has a new key.
+    Key,
+    /// The first column, of integers, has a fraction in the middle.
+    Type,
+    /// Each 10,000th record has a new key.
+    Keys,
 }
 
 /// Where the records of a real workload come from.
@@ -233,8 +252,8 @@ pub(crate) fn chosen<'a>(
     Ok(known.iter().copied().filter(wanted).collect())
 }
 
-/// The items that `names` select: a full name, or its family, as in `generate` and `--engine`:
-/// `battery` is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
+/// The items that `names` select: a full name, the start of one before `*`, or its family, as in
+/// `generate` and `--engine`: `battery` is `battery-8`, `battery-64`…, `cpu` is `arrowsmith-cpu`.
 fn select<T: Named>(what: &'static str, all: &[T], names: &[String]) -> Result<Vec<T>, BenchError> {
     let exact = |name: &String| all.iter().any(|item| item.name() == name);
     let selects = |name: &String, item: &T| {
@@ -242,6 +261,7 @@ fn select<T: Named>(what: &'static str, all: &[T], names: &[String]) -> Result<V
         let size = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
         let family = |rest: &str| rest.strip_prefix('-').is_some_and(size);
         item == name
+            || name.strip_suffix('*').is_some_and(|start| item.starts_with(start))
             || !exact(name)
                 && (item.strip_prefix(name.as_str()).is_some_and(family)
                     || item.strip_prefix("arrowsmith-") == Some(name))
@@ -278,6 +298,10 @@ mod tests {
         assert_eq!(engines.iter().map(|e| &e.name[..]).collect::<Vec<_>>(), ["arrowsmith-cpu"]);
         let family = definition.select(&["battery".into()]).unwrap().0;
         assert!(family.len() > 1 && family.iter().all(|w| !w.name.contains("u64")));
+        let mixed = definition.select(&["mixed-k*".into()]).unwrap().0;
+        let mixed: Vec<&str> = mixed.iter().map(|w| &w.name[..]).collect();
+        assert_eq!(mixed, ["mixed-kinds", "mixed-keys-200"]);
+        assert!(definition.select(&["mixed-z*".into()]).is_err());
         let error = definition.select_engines(&["pandas".into()]).unwrap_err().to_string();
         assert!(error.starts_with("unknown engine \"pandas\"; there are arrowsmith-cpu,"));
     }

@@ -21,8 +21,8 @@ pub type Sink<'a> = &'a mut dyn FnMut(RecordBatch) -> Result<(), String>;
 pub enum Source<'a> {
     /// One JSON record per line, each with its line feed.
     Json {
-        /// Its schema.
-        schema: &'a SchemaRef,
+        /// Its schema; `None` if the engine has to infer it from every record.
+        schema: Option<&'a SchemaRef>,
         /// The lines.
         text: &'a [u8],
     },

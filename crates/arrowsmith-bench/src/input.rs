@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Makes the text of a workload: from the generator, or from the records of a public file.
+//! Makes the text of a workload: from the generator, or from the records of a public file; with a
+//! schema that changes on the way, if asked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use arrowsmith_workload::{Generator, Workload};
 
-use crate::definition::{CorpusDefinition, TextDefinition};
+use crate::definition::{CorpusDefinition, Drift, TextDefinition};
 use crate::{BenchError, corpus, shapes};
 
 /// A workload, ready to be converted.
@@ -14,7 +16,10 @@ use crate::{BenchError, corpus, shapes};
 pub(crate) struct Text {
     pub(crate) workload: String,
     pub(crate) shape: String,
+    /// Of all records.
     pub(crate) schema: SchemaRef,
+    /// Whether engines have to infer it.
+    pub(crate) is_inferred: bool,
     /// One record per line, each with its line feed.
     pub(crate) text: Vec<u8>,
 }
@@ -29,12 +34,12 @@ impl Text {
     ) -> Result<Option<Self>, BenchError> {
         let bad =
             |message: String| BenchError::Definition(format!("{}: {message}", definition.name));
-        let schema = shapes::schema(&definition.shape)
+        let mut schema = shapes::schema(&definition.shape)
             .ok_or_else(|| bad(format!("no shape is called {:?}", definition.shape)))?;
         let target = usize::try_from(size_bytes)
             .map_err(|_| bad(format!("{size_bytes} bytes do not fit in memory")))?;
 
-        let text = if let Some(corpus) = &definition.corpus {
+        let mut text = if let Some(corpus) = &definition.corpus {
             match corpora.map(|folder| folder.join(&corpus.file)).filter(|file| file.is_file()) {
                 Some(file) => repeat(&file, corpus, target)?,
                 None => return Ok(None),
@@ -53,9 +58,49 @@ impl Text {
                 _ => text,
             }
         };
-        let workload = definition.name.clone();
-        Ok(Some(Self { workload, shape: definition.shape.clone(), schema, text }))
+        if let Some(drift) = definition.drift {
+            (schema, text) = drifted(&schema, &text, drift);
+        }
+        let (workload, shape) = (definition.name.clone(), definition.shape.clone());
+        let is_inferred = definition.drift.is_some();
+        Ok(Some(Self { workload, shape, schema, is_inferred, text }))
     }
+}
+
+/// Records from one new key to the next.
+const DRIFT_RECORDS: usize = 10_000;
+
+/// The lines with a schema that changes, and the schema that they have then.
+fn drifted(schema: &SchemaRef, lines: &[u8], drift: Drift) -> (SchemaRef, Vec<u8>) {
+    let middle = lines.split_inclusive(|byte| *byte == b'\n').count() / 2;
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    let mut text = Vec::with_capacity(lines.len() + lines.len() / 1024 + 1024);
+    for (number, line) in lines.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let has_new_key = match drift {
+            Drift::None => false,
+            Drift::Key | Drift::Type => number == middle,
+            Drift::Keys => number % DRIFT_RECORDS == DRIFT_RECORDS - 1,
+        };
+        match line.strip_suffix(b"}\n") {
+            Some(record) if has_new_key && drift == Drift::Type => {
+                let place = |wanted| record.iter().position(|byte| *byte == wanted);
+                let (start, end) = (place(b':').map_or(0, |colon| colon + 1), place(b','));
+                text.extend_from_slice(&record[..start]);
+                text.extend_from_slice(b"0.5");
+                text.extend_from_slice(&line[end.unwrap_or(record.len())..]);
+                let first = fields[0].as_ref().clone().with_data_type(DataType::Float64);
+                fields[0] = Arc::new(first);
+            }
+            Some(record) if has_new_key => {
+                let key = format!("new_{}", fields.len() - schema.fields().len());
+                text.extend_from_slice(record);
+                text.extend_from_slice(format!(",\"{key}\":{number}}}\n").as_bytes());
+                fields.push(Arc::new(Field::new(key, DataType::Int64, true)));
+            }
+            _ => text.extend_from_slice(line),
+        }
+    }
+    (Arc::new(Schema::new(fields)), text)
 }
 
 /// The records of a file, repeated until there are `target` bytes.
@@ -109,6 +154,28 @@ mod tests {
         let picked = definition.select(&["real-twitter".into()]).unwrap().0;
         assert!(Text::make(&picked[0], 1, 100, None).unwrap().is_none());
         assert!(Text::make(&picked[0], 1, 100, Some(Path::new("/nowhere"))).unwrap().is_none());
+    }
+
+    #[test]
+    fn records_drift_where_they_are_asked_to() {
+        let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
+        let lines = b"{\"a\":1}\n".repeat(20_000);
+        let made = |drift| {
+            let (schema, text) = drifted(&schema, &lines, drift);
+            let text = String::from_utf8(text).unwrap();
+            let changed = text.lines().enumerate().filter(|(_, line)| *line != "{\"a\":1}");
+            let changed: Vec<_> =
+                changed.map(|(number, line)| format!("{number} {line}")).collect();
+            assert_eq!(text.lines().count(), 20_000);
+            let fields = schema.fields().iter().map(|f| format!("{} {}", f.name(), f.data_type()));
+            (fields.collect::<Vec<_>>().join(", "), changed.join(" "))
+        };
+        assert_eq!(made(Drift::None), ("a Int64".into(), String::new()));
+        let key = "10000 {\"a\":1,\"new_0\":10000}";
+        assert_eq!(made(Drift::Key), ("a Int64, new_0 Int64".into(), key.into()));
+        assert_eq!(made(Drift::Type), ("a Float64".into(), "10000 {\"a\":0.5}".into()));
+        let keys = "9999 {\"a\":1,\"new_0\":9999} 19999 {\"a\":1,\"new_1\":19999}";
+        assert_eq!(made(Drift::Keys), ("a Int64, new_0 Int64, new_1 Int64".into(), keys.into()));
     }
 
     #[test]

@@ -73,13 +73,21 @@ impl Input for Lines {
     }
 
     fn source(&self, _engine: &EngineDefinition) -> Source<'_> {
-        Source::Json { schema: &self.text.schema, text: &self.text.text }
+        let schema = (!self.text.is_inferred).then_some(&self.text.schema);
+        Source::Json { schema, text: &self.text.text }
     }
 
     fn arguments(&self, command: &mut Command) {
         command.args(["--shape", &self.text.shape]);
         command.arg("--schema").arg(self.folder().join(SCHEMA_FILE));
         command.arg("--input").arg(self.folder().join(INPUT_FILE));
+        if self.text.is_inferred {
+            command.arg("--infer");
+        }
+    }
+
+    fn takes_part(&self, engine: &EngineDefinition) -> bool {
+        engine.infers || !self.text.is_inferred
     }
 
     fn folder(&self) -> &Path {
@@ -91,7 +99,7 @@ impl Input for Lines {
 pub(crate) fn reference(input: &Text) -> Result<Check, BenchError> {
     let wrap = |message| BenchError::Reference { workload: input.workload.clone(), message };
     let all = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let source = Source::Json { schema: &input.schema, text: &input.text };
+    let source = Source::Json { schema: Some(&input.schema), text: &input.text };
     let mut prepared = ArrowJson.prepare(source, all).map_err(wrap)?;
     engine::check(prepared.as_mut()).map_err(wrap)
 }

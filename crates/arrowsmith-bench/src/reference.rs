@@ -3,9 +3,11 @@
 //! peer that needs no installation.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_json::ReaderBuilder;
+use arrow_json::reader::infer_json_schema;
 use arrow_schema::SchemaRef;
 
 use crate::engine::{InProcess, OTHER_FORMAT, Prepared, Sink, Source};
@@ -32,21 +34,29 @@ impl InProcess for ArrowJson {
         threads: NonZeroUsize,
     ) -> Result<Box<dyn Prepared + 'a>, String> {
         let Source::Json { schema, text } = source else { return Err(OTHER_FORMAT.to_owned()) };
-        Ok(Box::new(Parts { schema: schema.clone(), parts: split(text, threads) }))
+        Ok(Box::new(Parts { schema: schema.cloned(), text, parts: split(text, threads) }))
     }
 }
 
 struct Parts<'a> {
-    schema: SchemaRef,
+    /// If it is given.
+    schema: Option<SchemaRef>,
+    text: &'a [u8],
     parts: Vec<&'a [u8]>,
 }
 
 impl Prepared for Parts<'_> {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
+        let schema = &match &self.schema {
+            Some(schema) => Arc::clone(schema),
+            None => {
+                let inferred = infer_json_schema(self.text, None);
+                Arc::new(inferred.map_err(|error| error.to_string())?.0)
+            }
+        };
         if let [all] = self.parts[..] {
-            return decode(&self.schema, all, sink);
+            return decode(schema, all, sink);
         }
-        let schema = &self.schema;
         let batches = std::thread::scope(|scope| {
             let workers: Vec<_> =
                 self.parts.iter().map(|part| scope.spawn(|| collect(schema, part))).collect();
@@ -110,7 +120,7 @@ mod tests {
     use crate::shapes;
 
     fn json<'a>(schema: &'a SchemaRef, text: &'a [u8]) -> Source<'a> {
-        Source::Json { schema, text }
+        Source::Json { schema: Some(schema), text }
     }
 
     fn threads(count: usize) -> NonZeroUsize {

@@ -246,7 +246,7 @@ impl InProcess for Cpu {
             // The reader's threads share the bytes.
             Source::Json { schema, text } => {
                 let input: SharedBytes = Arc::new(text.to_vec());
-                Ok(Box::new(CpuJson { schema: Arc::clone(schema), input, threads }))
+                Ok(Box::new(CpuJson { schema: schema.cloned(), input, threads }))
             }
             Source::Parquet { file, strings, memory } => {
                 let mut options =
@@ -293,7 +293,8 @@ impl Prepared for CpuParquet {
 }
 
 struct CpuJson {
-    schema: SchemaRef,
+    /// `None` if it has to be inferred.
+    schema: Option<SchemaRef>,
     input: SharedBytes,
     threads: usize,
 }
@@ -302,13 +303,17 @@ impl Prepared for CpuJson {
     fn run(&mut self, sink: Sink<'_>) -> Result<(), String> {
         let input = Input::Bytes { name: None, bytes: Arc::clone(&self.input) };
         let options = JsonReadOptions {
-            schema: Some(Arc::clone(&self.schema)),
+            schema: self.schema.clone(),
             threads: Some(self.threads),
             format: Format::Ndjson,
             ..JsonReadOptions::default()
         };
-        let reader = json::ReaderBuilder::new().options(options).open([input]);
-        let mut reader = reader.map_err(|error| error.to_string())?;
+        let reader = json::ReaderBuilder::new().options(options);
+        if self.schema.is_none() {
+            let (_, batches) = reader.read_all([input]).map_err(|error| error.to_string())?;
+            return batches.into_iter().try_for_each(sink);
+        }
+        let mut reader = reader.open([input]).map_err(|error| error.to_string())?;
         while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
             sink(batch)?;
         }
