@@ -9,7 +9,9 @@ use parquet::basic::{
     BrotliLevel, Compression, Encoding as Named, GzipLevel, PageType, Type as Physical, ZstdLevel,
 };
 use parquet::data_type::{ByteArray, FixedLenByteArray};
-use parquet::file::metadata::{ColumnChunkMetaData, LevelHistogram, PageEncodingStats};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ColumnChunkMetaDataBuilder, LevelHistogram, PageEncodingStats,
+};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 
 use crate::column::{PageEncoding, RawPage};
@@ -116,20 +118,46 @@ pub(crate) struct Chunk {
     pub(crate) bloom: Option<Vec<u8>>,
 }
 
-/// What the end of the file says of a chunk.
+/// What the end of the file says of a chunk, wherever it is.
 #[derive(Debug)]
 pub(crate) struct Described {
-    pub(crate) metadata: ColumnChunkMetaData,
+    /// Offsets are from the start of the chunk.
+    metadata: ColumnChunkMetaData,
     /// Empty if there is none.
     pub(crate) column_index: Vec<u8>,
-    pub(crate) offset_index: Vec<u8>,
+    /// Offsets are from the start of the chunk.
+    pages: Vec<Location>,
+    pub(crate) bytes: u64,
+}
+
+impl Described {
+    /// Size before compression, in bytes.
+    pub(crate) fn plain_bytes(&self) -> i64 {
+        self.metadata.uncompressed_size()
+    }
+
+    /// The metadata of the chunk at an offset of the file.
+    pub(crate) fn metadata_at(&self, start: u64) -> ColumnChunkMetaDataBuilder {
+        let start = start.cast_signed();
+        let (data, dictionary) =
+            (self.metadata.data_page_offset(), self.metadata.dictionary_page_offset());
+        let metadata = self.metadata.clone().into_builder();
+        metadata
+            .set_data_page_offset(start + data)
+            .set_dictionary_page_offset(dictionary.map(|offset| start + offset))
+    }
+
+    /// The offset index of the chunk at an offset of the file.
+    pub(crate) fn offset_index_at(&self, start: u64) -> Vec<u8> {
+        offset_index(&self.pages, start)
+    }
 }
 
 impl Chunk {
-    /// Describes the chunk at an offset of the file.
-    pub(crate) fn describe(&self, leaf: &Leaf, options: &Options, start: u64) -> Result<Described> {
+    /// Describes the chunk.
+    pub(crate) fn describe(&self, leaf: &Leaf, options: &Options) -> Result<Described> {
         let is_data = |page: &&Page| page.encoding != PageEncoding::DictionaryPage;
-        let mut offset = start;
+        let mut offset = 0;
         let mut dictionary_at = None;
         let mut first_row = 0;
         let mut locations = Vec::new();
@@ -148,7 +176,7 @@ impl Chunk {
             offset += page.bytes() as u64;
         }
         let data: Vec<&Page> = self.pages.iter().filter(is_data).collect();
-        let data_at = locations.first().map_or(start, |page| page.offset);
+        let data_at = locations.first().map_or(0, |page| page.offset);
         let plain = self.pages.iter().map(|page| page.header.len() + page.plain_bytes).sum();
         let sum = |field: fn(&Page) -> usize| signed(data.iter().map(|page| field(page)).sum());
         let texts = leaf.physical == Physical::BYTE_ARRAY;
@@ -157,7 +185,7 @@ impl Chunk {
             .set_encodings(self.encodings(leaf))
             .set_page_encoding_stats(self.encoding_statistics())
             .set_num_values(sum(|page| page.entries))
-            .set_total_compressed_size((offset - start).cast_signed())
+            .set_total_compressed_size(offset.cast_signed())
             .set_total_uncompressed_size(signed(plain))
             .set_dictionary_page_offset(dictionary_at)
             .set_data_page_offset(data_at.cast_signed())
@@ -172,7 +200,8 @@ impl Chunk {
         Ok(Described {
             metadata: metadata.build().map_err(failed)?,
             column_index: index(leaf, options, &data),
-            offset_index: offset_index(&locations),
+            pages: locations,
+            bytes: offset,
         })
     }
 

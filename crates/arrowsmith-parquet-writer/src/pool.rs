@@ -75,16 +75,21 @@ pub(crate) struct Group {
 impl Group {
     pub(crate) fn new(leaves: &[Arc<Leaf>], options: &Arc<Options>) -> Self {
         let progress = Arc::new(Progress { left: Mutex::new(leaves.len()) });
-        let column = |leaf: &Arc<Leaf>| {
-            Arc::new(Column {
-                inbox: Mutex::default(),
-                encoder: Mutex::new(Encoder::new(Arc::clone(leaf), Arc::clone(options))),
-                // The first slot is the dictionary's.
-                pages: Mutex::new(Pages { slots: vec![None], ..Pages::default() }),
-                group: Arc::clone(&progress),
-            })
-        };
-        Self { columns: leaves.iter().map(column).collect(), rows: 0, progress }
+        let column = |leaf| Column::new(leaf, options, &progress);
+        let columns = leaves.iter().map(column).collect();
+        Self { columns, rows: 0, progress }
+    }
+
+    /// A column more, without the rows so far.
+    pub(crate) fn add(&self, leaf: &Arc<Leaf>, options: &Arc<Options>) -> Arc<Column> {
+        *lock(&self.progress.left) += 1;
+        Column::new(leaf, options, &self.progress)
+    }
+
+    /// One column less, before the group has ended.
+    pub(crate) fn remove(&self) {
+        let mut left = lock(&self.progress.left);
+        *left = left.saturating_sub(1);
     }
 
     /// Whether all columns are complete.
@@ -94,6 +99,16 @@ impl Group {
 }
 
 impl Column {
+    fn new(leaf: &Arc<Leaf>, options: &Arc<Options>, group: &Arc<Progress>) -> Arc<Self> {
+        Arc::new(Self {
+            inbox: Mutex::default(),
+            encoder: Mutex::new(Encoder::new(Arc::clone(leaf), Arc::clone(options))),
+            // The first slot is the dictionary's.
+            pages: Mutex::new(Pages { slots: vec![None], ..Pages::default() }),
+            group: Arc::clone(group),
+        })
+    }
+
     /// The chunk, once it is complete.
     pub(crate) fn take(&self) -> Chunk {
         let mut pages = lock(&self.pages);

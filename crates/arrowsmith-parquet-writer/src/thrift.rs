@@ -194,7 +194,7 @@ pub(crate) fn column_index(pages: &[IndexEntry<'_>], order: u8) -> Vec<u8> {
 /// Where a page is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Location {
-    /// In the file, of its header.
+    /// Of its header, from the start of the chunk.
     pub(crate) offset: u64,
     /// With its header.
     pub(crate) bytes: usize,
@@ -204,15 +204,15 @@ pub(crate) struct Location {
     pub(crate) text_bytes: Option<usize>,
 }
 
-/// An offset index.
-pub(crate) fn offset_index(pages: &[Location]) -> Vec<u8> {
+/// The offset index of a chunk at an offset of the file.
+pub(crate) fn offset_index(pages: &[Location], start: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let mut fields = Fields::new(&mut out);
     fields.list(1, STRUCT, pages.len());
     for page in pages {
         let mut inner = Fields::new(fields.out);
         inner.head(1, I64);
-        zigzag(page.offset.cast_signed(), inner.out);
+        zigzag((start + page.offset).cast_signed(), inner.out);
         inner.int(2, signed(page.bytes));
         inner.head(3, I64);
         zigzag(signed(page.first_row), inner.out);

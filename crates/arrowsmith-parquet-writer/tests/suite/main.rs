@@ -16,3 +16,4 @@ mod indexes;
 mod random;
 mod readers;
 mod settings;
+mod wider;
