@@ -7,6 +7,7 @@
 //! that for all sinks. Nothing here depends on a format.
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
 use crate::Result;
 
@@ -18,7 +19,8 @@ pub use output::{Output, Upload, sync_folder};
 
 /// Writes record batches.
 pub trait Sink: Send {
-    /// Writes the next batch. All batches have the schema that the sink was created with.
+    /// Writes the next batch. All batches have the schema that the sink was created with, or that
+    /// of the last [`Sink::widen`].
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) names the file; other kinds describe what the format cannot
@@ -43,6 +45,17 @@ pub trait Sink: Send {
     /// As [`Sink::write`].
     fn release(&mut self) -> Result<()> {
         Ok(())
+    }
+
+    /// Goes on with a wider schema: it has all columns so far, in any order, and others that are
+    /// nullable, and null in the rows so far. A column that has had nulls only may have another
+    /// type. The result is that of a sink that was created with it. Returns whether the sink goes
+    /// on; if not, nothing has changed.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    fn widen(&mut self, _schema: &SchemaRef) -> Result<bool> {
+        Ok(false)
     }
 
     /// Writes what is left, and gives the file its name. A sink that is dropped without this call

@@ -175,6 +175,25 @@ impl Output {
         self.temporary.as_ref().map(|temporary| temporary.path.as_path())
     }
 
+    /// Starts a file again, under the same temporary name, and returns what has been written of it,
+    /// to be read; `None` if there is no temporary name, and then nothing has changed.
+    ///
+    /// # Errors
+    /// I/O errors of the system.
+    pub fn start_again(&mut self) -> io::Result<Option<File>> {
+        let (Writer::File(writer), Some(temporary)) = (&mut self.writer, &self.temporary) else {
+            return Ok(None);
+        };
+        writer.flush()?;
+        let written = File::open(&temporary.path)?;
+        fs::remove_file(&temporary.path)?;
+        let file = OpenOptions::new().write(true).create_new(true).open(&temporary.path)?;
+        file.set_permissions(written.metadata()?.permissions())?;
+        *writer = BufWriter::with_capacity(BUFFER_BYTES, file);
+        self.bytes = 0;
+        Ok(Some(written))
+    }
+
     /// Flushes the buffer and gives the file its name. Returns its length in bytes.
     ///
     /// # Errors
@@ -321,6 +340,25 @@ mod tests {
     }
 
     #[test]
+    fn what_was_written_can_be_read_and_written_again() {
+        let folder = Folder::new("again");
+        let path = folder.0.join("out");
+        let mut output = Output::create(&path).unwrap();
+        output.write_all(&[7; 3 << 20]).unwrap();
+        output.write_all(b"first").unwrap();
+        let temporary = output.temporary_path().unwrap().to_owned();
+        let mut written = output.start_again().unwrap().unwrap();
+        assert_eq!((output.temporary_path(), output.bytes()), (Some(&*temporary), 0));
+        output.write_all(b"second").unwrap();
+        let mut first = Vec::new();
+        io::Read::read_to_end(&mut written, &mut first).unwrap();
+        assert!(first.len() == (3 << 20) + 5 && first.ends_with(b"\x07first"));
+        assert_eq!(output.commit().unwrap(), 6);
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(folder.names(), ["out"]);
+    }
+
+    #[test]
     fn what_cannot_be_written_is_named() {
         let folder = Folder::new("error");
         let missing = folder.0.join("no/such/folder");
@@ -347,6 +385,7 @@ mod tests {
 
         let mut null = Output::create("/dev/null").unwrap();
         assert_eq!(null.temporary_path(), None);
+        assert!(null.start_again().unwrap().is_none());
         null.write_all(b"gone").unwrap();
         assert_eq!(null.commit().unwrap(), 4);
     }

@@ -4,8 +4,8 @@
 //!
 //! The bytes are written by arrow-ipc; this module adds what a long conversion needs: the file
 //! appears only when it is complete, the buffers of the columns are written without a copy, and
-//! dictionaries that differ between batches are merged, because the file format allows only one. It
-//! never reorders, splits or merges batches.
+//! dictionaries that differ between batches are merged, because the file format allows only one;
+//! and the schema may become wider meanwhile. It never reorders, splits or merges batches.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -24,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod again;
 mod dictionary;
 mod sink;
 

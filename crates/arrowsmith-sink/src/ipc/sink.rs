@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`IpcSink`]: arrow-ipc's writers as a sink.
 
+use std::path::{Path, PathBuf};
+
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
 use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 
+use super::again::read_again;
 use super::dictionary::Unifier;
 
 /// Arrow's two IPC formats.
@@ -43,7 +46,13 @@ pub struct IpcOptions {
 
 /// Writes record batches as an Arrow IPC file or stream. The schema's metadata is kept.
 pub struct IpcSink {
-    writer: Writer,
+    /// `None` after an error.
+    writer: Option<Writer>,
+    options: IpcOptions,
+    path: PathBuf,
+    schema: SchemaRef,
+    /// Whether the schema has become wider.
+    widened: bool,
     summary: SinkSummary,
 }
 
@@ -57,7 +66,79 @@ impl IpcSink {
     ///
     /// # Errors
     /// [`Error::Io`] if that cannot be written, [`Error::Arrow`] for a type that IPC does not have.
-    pub fn new(output: Output, schema: &Schema, options: &IpcOptions) -> Result<Self> {
+    pub fn new(output: Output, schema: &SchemaRef, options: &IpcOptions) -> Result<Self> {
+        let path = output.path().to_owned();
+        let writer = Writer::new(output, schema, options);
+        Ok(Self {
+            writer: Some(writer.map_err(|error| name_file(error, &path))?),
+            options: *options,
+            path,
+            schema: SchemaRef::clone(schema),
+            widened: false,
+            summary: SinkSummary::default(),
+        })
+    }
+
+    fn writer(&mut self) -> Result<&mut Writer> {
+        let failed = || Error::Config("the writer has failed before".to_owned());
+        self.writer.as_mut().ok_or_else(failed)
+    }
+
+    /// Ends the file or stream.
+    fn end(&mut self) -> Result<Output> {
+        let failed = || Error::Config("the writer has failed before".to_owned());
+        let output = self.writer.take().ok_or_else(failed)?.into_inner();
+        output.map_err(|error| name_file(error, &self.path))
+    }
+
+    /// Writes everything again, with a schema.
+    fn write_again(&mut self, schema: &SchemaRef) -> Result<Writer> {
+        // Without the footer.
+        let bytes = self.writer()?.output().bytes();
+        let mut output = self.end()?;
+        let written = output.start_again()?;
+        let mut writer = Writer::new(output, schema, &self.options)?;
+        if let Some(written) = written {
+            read_again(written, bytes, schema, |batch| writer.write(batch))?;
+        }
+        Ok(writer)
+    }
+}
+
+impl Sink for IpcSink {
+    fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let written = self.writer()?.write(batch);
+        written.map_err(|error| name_file(error, &self.path))?;
+        self.summary.count(batch);
+        Ok(())
+    }
+
+    fn bytes(&mut self) -> Result<u64> {
+        Ok(self.writer()?.output().bytes())
+    }
+
+    /// Once: a schema that becomes wider again may do so often, and each time all is read again.
+    fn widen(&mut self, schema: &SchemaRef) -> Result<bool> {
+        if *schema == self.schema {
+            return Ok(true);
+        }
+        if self.widened || self.writer()?.output().temporary_path().is_none() {
+            return Ok(false);
+        }
+        let writer = self.write_again(schema).map_err(|error| name_file(error, &self.path))?;
+        (self.writer, self.schema) = (Some(writer), SchemaRef::clone(schema));
+        self.widened = true;
+        Ok(true)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<SinkSummary> {
+        let bytes = self.end()?.commit()?;
+        Ok(SinkSummary { bytes, ..self.summary })
+    }
+}
+
+impl Writer {
+    fn new(output: Output, schema: &Schema, options: &IpcOptions) -> Result<Self> {
         let compression = match options.compression {
             BufferCompression::None => None,
             BufferCompression::Lz4 => Some(CompressionType::LZ4_FRAME),
@@ -66,49 +147,36 @@ impl IpcSink {
         let ipc = IpcWriteOptions::default()
             .try_with_compression(compression)?
             .with_dictionary_handling(DictionaryHandling::Delta);
-        let path = output.path().to_owned();
-        let writer = match options.format {
-            Format::File => FileWriter::try_new_with_options(output, schema, ipc)
-                .map(|writer| Writer::File(writer, Unifier::new(schema))),
-            Format::Stream => {
-                StreamWriter::try_new_with_options(output, schema, ipc).map(Writer::Stream)
+        match options.format {
+            Format::File => {
+                let writer = FileWriter::try_new_with_options(output, schema, ipc)?;
+                Ok(Self::File(writer, Unifier::new(schema)))
             }
-        };
-        let writer = writer.map_err(|error| name_file(error, &path))?;
-        Ok(Self { writer, summary: SinkSummary::default() })
+            Format::Stream => {
+                Ok(Self::Stream(StreamWriter::try_new_with_options(output, schema, ipc)?))
+            }
+        }
     }
-}
 
-impl Sink for IpcSink {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let written = match &mut self.writer {
-            Writer::File(writer, unifier) => match unifier.unify(batch)? {
-                Some(unified) => writer.write(&unified),
-                None => writer.write(batch),
+        match self {
+            Self::File(writer, unifier) => match unifier.unify(batch)? {
+                Some(unified) => writer.write(&unified)?,
+                None => writer.write(batch)?,
             },
-            Writer::Stream(writer) => writer.write(batch),
-        };
-        written.map_err(|error| name_file(error, self.writer.output().path()))?;
-        self.summary.count(batch);
+            Self::Stream(writer) => writer.write(batch)?,
+        }
         Ok(())
     }
 
-    fn bytes(&mut self) -> Result<u64> {
-        Ok(self.writer.output().bytes())
+    /// Ends the file or stream.
+    fn into_inner(self) -> Result<Output> {
+        match self {
+            Self::File(writer, _) => Ok(writer.into_inner()?),
+            Self::Stream(writer) => Ok(writer.into_inner()?),
+        }
     }
 
-    fn finish(self: Box<Self>) -> Result<SinkSummary> {
-        let path = self.writer.output().path().to_owned();
-        let output = match self.writer {
-            Writer::File(writer, _) => writer.into_inner(),
-            Writer::Stream(writer) => writer.into_inner(),
-        };
-        let bytes = output.map_err(|error| name_file(error, &path))?.commit()?;
-        Ok(SinkSummary { bytes, ..self.summary })
-    }
-}
-
-impl Writer {
     fn output(&self) -> &Output {
         match self {
             Self::File(writer, _) => writer.get_ref(),
@@ -117,10 +185,12 @@ impl Writer {
     }
 }
 
-/// Adds the name of the file to an I/O error inside Arrow's.
-fn name_file(error: ArrowError, path: &std::path::Path) -> Error {
+/// Adds the name of the file to an I/O error.
+fn name_file(error: Error, path: &Path) -> Error {
     match error {
-        ArrowError::IoError(_, source) => Error::io(path, source),
-        other => Error::Arrow(other),
+        Error::Io { source, .. } | Error::Arrow(ArrowError::IoError(_, source)) => {
+            Error::io(path, source)
+        }
+        other => other,
     }
 }

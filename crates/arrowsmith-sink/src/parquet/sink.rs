@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`ParquetSink`]: a Parquet writer as a sink.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use arrow_array::RecordBatch;
@@ -19,6 +19,8 @@ use super::reference::Reference;
 pub struct ParquetStream<W: Write + Send> {
     writer: Inner<W>,
     written: Written,
+    /// Whether JSON text becomes VARIANT.
+    variant: bool,
 }
 
 /// Who encodes.
@@ -65,7 +67,7 @@ impl<W: Write + Send> ParquetStream<W> {
                 Inner::Reference(Box::new(Reference::new(output, schema, options)?))
             }
         };
-        Ok(Self { writer, written })
+        Ok(Self { writer, written, variant: options.variant })
     }
 
     /// Writes the next batch.
@@ -79,6 +81,20 @@ impl<W: Write + Send> ParquetStream<W> {
             Inner::Arrowsmith(writer) => writer.write(batch),
             Inner::Reference(writer) => writer.write(batch),
         }
+    }
+
+    /// Goes on with a wider schema, see [`Sink::widen`] and [`ParquetWriter::widen`].
+    ///
+    /// # Errors
+    /// As [`ParquetStream::new`].
+    fn widen(&mut self, schema: &SchemaRef, completable: bool) -> Result<bool> {
+        let Inner::Arrowsmith(writer) = &mut self.writer else { return Ok(false) };
+        let written = Written::new(schema, self.variant)?;
+        let widened = writer.widen(written.schema(), completable)?;
+        if widened {
+            self.written = written;
+        }
+        Ok(widened)
     }
 
     /// Writes the footer; returns the output.
@@ -185,11 +201,26 @@ impl Sink for ParquetSink {
         ended.map_err(|error| name_file(error, self.stream.output().path()))
     }
 
+    fn widen(&mut self, schema: &SchemaRef) -> Result<bool> {
+        let completable = self.stream.output().temporary_path().is_some();
+        let widened = self.stream.widen(schema, completable);
+        widened.map_err(|error| name_file(error, self.stream.output().path()))
+    }
+
     fn finish(self: Box<Self>) -> Result<SinkSummary> {
-        let path = self.stream.output().path().to_owned();
-        let output = self.stream.finish().map_err(|error| name_file(error, &path))?;
+        let Self { mut stream, summary } = *self;
+        let path = stream.output().path().to_owned();
+        let completed = match &mut stream.writer {
+            Inner::Arrowsmith(writer) if writer.is_incomplete() => writer.complete(|output| {
+                let written = output.start_again()?;
+                written.ok_or_else(|| io::Error::from(io::ErrorKind::Unsupported))
+            }),
+            _ => Ok(()),
+        };
+        let output = completed.and_then(|()| stream.finish());
+        let output = output.map_err(|error| name_file(error, &path))?;
         let bytes = output.commit()?;
-        Ok(SinkSummary { bytes, ..self.summary })
+        Ok(SinkSummary { bytes, ..summary })
     }
 }
 

@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowDictionaryKeyType, Int8Type, Int32Type, UInt16Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int64Array, ListArray, RecordBatch,
-    StringArray, StructArray,
+    StringArray, StructArray, new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -110,6 +110,64 @@ fn a_full_disk_is_named() {
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("/dev/full: ") && message.contains("space"), "{message}");
     }
+}
+
+/// Columns have values from the batch of their number on, and are there if that is known; column 3
+/// is one of text without values before.
+fn late(number: usize, known: usize) -> RecordBatch {
+    let texts: StringArray = (0..70).map(|row| Some(format!("text {row}"))).collect();
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..70).map(|row| (row % 4 != 0).then(|| (0..row % 3).map(Some).collect::<Vec<_>>())),
+    );
+    let columns = (0..6).filter_map(|column| {
+        let array: ArrayRef = match column {
+            1 | 4 => Arc::new(texts.clone()),
+            2 => Arc::new(lists.clone()),
+            3 if known < 3 => new_null_array(&DataType::Utf8, 70),
+            _ => Arc::new(Int64Array::from_iter_values(0..70)),
+        };
+        let array = if number < column { new_null_array(array.data_type(), 70) } else { array };
+        (column <= known || column == 3).then(|| (format!("c{column}"), array, true))
+    });
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+#[test]
+fn a_schema_that_becomes_wider_is_that_of_all_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let (known, path) = (folder.path().join("known"), folder.path().join("late"));
+    for format in [Format::File, Format::Stream] {
+        for compression in [BufferCompression::None, BufferCompression::Lz4] {
+            for last in 0..6 {
+                let options = IpcOptions { format, compression };
+                let at = last / 2;
+                let number = |n| if n < at { 0 } else { n };
+                let batches: Vec<RecordBatch> = (0..=last).map(|n| late(number(n), last)).collect();
+                let expected = write(&known, &options, &batches).unwrap();
+                let output = Output::create(&path).unwrap();
+                let temporary = output.temporary_path().unwrap().to_owned();
+                let first = late(0, 0).schema();
+                let mut sink = Box::new(IpcSink::new(output, &first, &options).unwrap());
+                assert!(sink.widen(&first).unwrap(), "it is the same");
+                (0..at).for_each(|_| sink.write(&late(0, 0)).unwrap());
+                assert!(sink.widen(&late(0, last).schema()).unwrap());
+                (at..=last).for_each(|number| sink.write(&late(number, last)).unwrap());
+                assert!(temporary.exists() && sink.bytes().unwrap() > 0);
+                assert!(last == 0 || !sink.widen(&first).unwrap(), "once is enough");
+                assert_eq!(sink.finish().unwrap(), expected, "{options:?}");
+                assert_eq!(read(&path, format), batches, "{options:?}");
+                assert!(std::fs::read(&path).unwrap() == std::fs::read(&known).unwrap());
+                std::fs::remove_file(&path).unwrap();
+                std::fs::remove_file(&known).unwrap();
+                assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+            }
+        }
+    }
+    // What cannot be read again is not widened.
+    let output = Output::create("/dev/null").unwrap();
+    let mut sink = IpcSink::new(output, &late(0, 0).schema(), &IpcOptions::default()).unwrap();
+    assert!(!sink.widen(&late(1, 1).schema()).unwrap());
+    sink.write(&late(0, 0)).unwrap();
 }
 
 /// A batch with one column `d` of strings, with a dictionary of its own.
