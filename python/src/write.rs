@@ -98,19 +98,21 @@ fn pass(
     loop {
         let step = py.detach(|| {
             let step = reader.step()?;
-            if let Step::Batch(batch) = &step {
-                sink.write(batch)?;
-            }
-            Ok(step)
+            let goes_on = match &step {
+                Step::Batch(batch) => sink.write(batch).map(|()| true)?,
+                Step::Grown => reader.widen(|schema| sink.widen(schema))?,
+                Step::End => false,
+            };
+            Ok((step, goes_on))
         });
         // An exception of a callback is the cause of what is reported.
         if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(error);
         }
         match step.map_err(|error| raised(py, error))? {
-            Step::Batch(_) => watch.turn(py, reader.progress())?,
-            Step::Grown => return Ok(None),
-            Step::End => break,
+            (Step::Grown, false) => return Ok(None),
+            (Step::End, _) => break,
+            (Step::Batch(_) | Step::Grown, _) => watch.turn(py, reader.progress())?,
         }
     }
     py.detach(|| sink.finish()).map(Some).map_err(|error| raised(py, error))

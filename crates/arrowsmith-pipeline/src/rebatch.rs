@@ -70,6 +70,11 @@ impl Rebatch {
         }))
     }
 
+    /// What waits.
+    pub(crate) fn into_batches(self) -> VecDeque<RecordBatch> {
+        self.pending
+    }
+
     /// Rows of the next batch; `None` if batches are passed unchanged.
     fn goal(&self) -> Option<usize> {
         let by_bytes = self.size.bytes.map(|bytes| {

@@ -200,7 +200,12 @@ impl Work {
         loop {
             match self.reader.step().map_err(Failure::Work)? {
                 Step::Batch(batch) => sink.write(&batch).map_err(Failure::output)?,
-                Step::Grown => return Ok(None),
+                Step::Grown => {
+                    let adopt = |schema: &_| sink.widen(schema).map_err(Failure::output);
+                    if !self.reader.widen(adopt)? {
+                        return Ok(None);
+                    }
+                }
                 Step::End => break,
             }
             progress.set(counters.bytes());

@@ -7,12 +7,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use arrowsmith_core::{DataError, Error, ErrorKind, Position, Reject, Result};
 
 use super::Growth;
-use super::settle::settle_whole;
+use super::settle::{settle, settle_whole};
 use crate::order::OnReject;
 use crate::rebatch::{BatchSize, Rebatch};
 use crate::{BatchIter, JsonPipeline, Origin, Progress, Sample};
@@ -29,24 +29,29 @@ pub struct Grow {
     rejects: Arc<AtomicU64>,
     bytes_read: Arc<AtomicU64>,
     batches: BatchIter,
-    /// The schema at the start of this pass, of the batches and of the decoder.
+    /// The schema of the batches, and that of the decoder.
     start: SchemaRef,
     decoded: SchemaRef,
+    /// The columns that have had a value in what was returned.
+    has_values: Vec<bool>,
+    /// The batch at which the schema turned out to have grown.
+    late: Option<RecordBatch>,
     size: BatchSize,
     rebatch: Rebatch,
     ended: bool,
-    /// How often the inputs were started again.
-    restarts: u32,
+    /// Whether it has grown before.
+    has_grown: bool,
 }
 
 /// What comes next of a pass.
 #[derive(Debug)]
 pub enum Step {
-    /// Rows, with the schema of the start of the pass.
+    /// Rows, with [`Grow::schema`].
     Batch(RecordBatch),
-    /// The schema has grown, so that what was returned before is out of date.
+    /// The schema has grown, so that what was returned before is out of date: [`Grow::widen`] or
+    /// [`Grow::restart`].
     Grown,
-    /// There is no more, and everything has the schema of the start of the pass.
+    /// There is no more, and everything has [`Grow::schema`].
     End,
 }
 
@@ -63,6 +68,7 @@ impl Grow {
         let first = pass(&pipeline, &growth, origins, on_reject.as_ref(), &rejects)?;
         let (start, decoded) = (Arc::clone(first.schema()), Arc::clone(first.decoded()));
         let rebatch = Rebatch::new(Arc::clone(&start), size);
+        let has_values = vec![false; start.fields().len()];
         let bytes_read = pipeline.bytes_read();
         Ok(Self {
             pipeline,
@@ -74,14 +80,16 @@ impl Grow {
             batches: first,
             start,
             decoded,
+            has_values,
+            late: None,
             size,
             rebatch,
             ended: false,
-            restarts: 0,
+            has_grown: false,
         })
     }
 
-    /// The schema at the start of this pass.
+    /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.start
     }
@@ -98,6 +106,9 @@ impl Grow {
     pub fn step(&mut self) -> Result<Step> {
         loop {
             if let Some(batch) = self.rebatch.pop(self.ended)? {
+                for (had, column) in self.has_values.iter_mut().zip(batch.columns()) {
+                    *had = *had || has_value(column);
+                }
                 return Ok(Step::Batch(batch));
             }
             if self.ended {
@@ -107,11 +118,81 @@ impl Grow {
                 };
             }
             match self.batches.next().transpose()? {
-                Some(batch) if *batch.schema_ref() == self.start => self.rebatch.push(batch),
-                Some(_) => return Ok(Step::Grown),
+                Some(batch) => match self.take_in(batch)? {
+                    None => {}
+                    Some(batch) => {
+                        self.late = Some(batch);
+                        return Ok(Step::Grown);
+                    }
+                },
                 None => self.ended = true,
             }
         }
+    }
+
+    /// Takes a batch that has the schema, or was decoded before all of its columns were known;
+    /// returns any other.
+    fn take_in(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
+        if *batch.schema_ref() == self.start {
+            self.rebatch.push(batch);
+            return Ok(None);
+        }
+        let has_values = batch.columns().iter().map(has_value);
+        if !is_wider(batch.schema_ref(), has_values, &self.start) {
+            return Ok(Some(batch));
+        }
+        match settle(&batch, &self.start)? {
+            Some(settled) => self.rebatch.push(settled),
+            None => return Ok(Some(batch)),
+        }
+        Ok(None)
+    }
+
+    /// After [`Step::Grown`]: goes on with the wider schema, if in what was returned before the
+    /// columns that are new, or have another type, are null, and `adopt` takes it. Returns whether
+    /// it does; if not, only [`Grow::restart`] is left.
+    ///
+    /// # Errors
+    /// Those of `adopt`; only if Arrow rejects the arrays.
+    pub fn widen<E: From<Error>>(
+        &mut self,
+        adopt: impl FnOnce(&SchemaRef) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<bool, E> {
+        // Where batches of a number of bytes end would depend on when the columns were known.
+        if self.growth.is_unsure() || self.size.bytes.is_some() {
+            return Ok(false);
+        }
+        let decoded = self.growth.schema();
+        let schema = match self.pipeline.selection() {
+            // Rows were selected by what the condition meant then.
+            Some(select) if !select.is_same_condition(&self.decoded, &decoded) => return Ok(false),
+            // A selected column may still be unknown: an error at the end.
+            Some(select) => match select.schema(&decoded) {
+                Ok(schema) => schema,
+                Err(_) => return Ok(false),
+            },
+            None => Arc::clone(&decoded),
+        };
+        if !is_wider(&self.start, self.has_values.iter().copied(), &schema) || !adopt(&schema)? {
+            return Ok(false);
+        }
+        let mut has_values = vec![false; schema.fields().len()];
+        for (field, had) in self.start.fields().iter().zip(&self.has_values) {
+            let place = schema.fields().find(field.name());
+            if let Some(now) = place.and_then(|(at, _)| has_values.get_mut(at)) {
+                *now = *had;
+            }
+        }
+        (self.start, self.decoded, self.has_values) = (schema, decoded, has_values);
+        let pending =
+            std::mem::replace(&mut self.rebatch, Rebatch::new(Arc::clone(&self.start), self.size));
+        for batch in pending.into_batches().into_iter().chain(self.late.take()) {
+            if self.take_in(batch)?.is_some() {
+                return Ok(false);
+            }
+        }
+        self.has_grown = true;
+        Ok(true)
     }
 
     /// Reads everything for its schema only: what the decoder accepts, and no watch reports, does
@@ -161,12 +242,12 @@ impl Grow {
         }
         // The first late value is often the only one: the rest is read with it at once. After the
         // second, all others are looked for first: passes are few, however many values are late.
-        if self.restarts > 0 || self.ended {
+        if self.has_grown || self.ended {
             while self.batches.next().transpose()?.is_some() {}
         } else {
             self.batches.stop();
         }
-        self.restarts += 1;
+        self.has_grown = true;
         let Some(origins) = &self.again else { return Err(self.read_once()) };
         let copies: Option<Vec<_>> = origins.iter().map(Origin::again).collect();
         let Some(copies) = copies else { return Err(self.read_once()) };
@@ -177,7 +258,8 @@ impl Grow {
         self.start = Arc::clone(self.batches.schema());
         self.decoded = Arc::clone(self.batches.decoded());
         self.rebatch = Rebatch::new(Arc::clone(&self.start), self.size);
-        self.ended = false;
+        self.has_values = vec![false; self.start.fields().len()];
+        (self.late, self.ended) = (None, false);
         Ok(())
     }
 
@@ -199,6 +281,23 @@ impl Grow {
         ));
         late.into()
     }
+}
+
+fn has_value(column: &ArrayRef) -> bool {
+    column.null_count() < column.len()
+}
+
+/// Whether a schema has all columns of another one, those that have values unchanged, and whatever
+/// is new can be null.
+fn is_wider(from: &Schema, has_values: impl Iterator<Item = bool>, to: &Schema) -> bool {
+    let fits = |(field, has_values): (&FieldRef, bool)| match to.fields().find(field.name()) {
+        Some((_, wider)) => wider == field || (wider.is_nullable() && !has_values),
+        None => false,
+    };
+    let is_known = |field: &FieldRef| from.fields().find(field.name()).is_some();
+    from.metadata() == to.metadata()
+        && from.fields().iter().zip(has_values).all(fits)
+        && to.fields().iter().all(|field| field.is_nullable() || is_known(field))
 }
 
 /// Starts a pass. Rejects are the same in each of them; `handed` is the number of those that were

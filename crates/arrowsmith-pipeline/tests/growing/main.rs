@@ -12,7 +12,9 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use arrowsmith_core::{Chunk, DecodeOptions, Error, ErrorKind, Framing, OnError, Result};
 use arrowsmith_engine::Engine;
-use arrowsmith_pipeline::{Collect, Grow, Growth, JsonPipeline, SampleOptions, Step, sample};
+use arrowsmith_pipeline::{
+    Collect, Grow, Growth, JsonPipeline, SampleOptions, Step, sample, settle,
+};
 use arrowsmith_plan::Plan;
 use arrowsmith_source::Input;
 use arrowsmith_testkit::drift::{self, Value};
@@ -70,6 +72,44 @@ fn written(mut grow: Grow) -> Result<RecordBatch> {
     }
 }
 
+/// Reads as a file is written that can be widened: what was read before is null in columns that are
+/// new, and again only when a type changes.
+fn widened(mut grow: Grow, again: &mut u64) -> Result<RecordBatch> {
+    let mut batches = Vec::new();
+    let wider = |batches: &[RecordBatch], schema: &SchemaRef| {
+        let all: Result<Option<Vec<_>>> = batches.iter().map(|b| settle(b, schema)).collect();
+        all
+    };
+    loop {
+        match grow.step()? {
+            Step::Batch(batch) => {
+                assert_eq!(batch.schema_ref(), grow.schema());
+                batches.push(batch);
+            }
+            Step::Grown => {
+                let mut is_wider = true;
+                let goes_on = grow.widen(|schema| match wider(&batches, schema)? {
+                    Some(settled) => {
+                        batches = settled;
+                        Ok::<_, Error>(true)
+                    }
+                    None => {
+                        is_wider = false;
+                        Ok(false)
+                    }
+                })?;
+                assert!(is_wider, "only columns of nulls may have another type");
+                if !goes_on {
+                    *again += 1;
+                    batches.clear();
+                    grow.restart()?;
+                }
+            }
+            Step::End => return Ok(concat_batches(grow.schema(), &batches)?),
+        }
+    }
+}
+
 /// The rows of a text with a schema, by the oracle.
 fn decoded(schema: &SchemaRef, text: &str, on_error: OnError) -> RecordBatch {
     let plan = Arc::new(Plan::new(Arc::clone(schema)).unwrap());
@@ -106,6 +146,7 @@ fn inputs(rng: &mut Rng, text: &str) -> Vec<Input> {
 
 #[test]
 fn records_that_drift_are_read_as_if_all_were_known_before() {
+    let (mut again, mut again_at_all) = (0, 0);
     for seed in 0..scale::number("ARROWSMITH_SEEDS", 400, 20_000) {
         let records = drift::records(seed, seed % 5 == 0);
         let text = lines(&records);
@@ -127,6 +168,46 @@ fn records_that_drift_are_read_as_if_all_were_known_before() {
             assert_eq!(all, expected, "seed {seed}, {how:?}\n{text}");
             let all = written(grow(inputs(rng, &text), cpu(), how).unwrap()).unwrap();
             assert_eq!(all, expected, "seed {seed}, {how:?}, written\n{text}");
+            let before = again;
+            let all = widened(grow(inputs(rng, &text), cpu(), how).unwrap(), &mut again).unwrap();
+            assert_eq!(all, expected, "seed {seed}, {how:?}, widened\n{text}");
+            again_at_all += u64::from(again > before);
+        }
+    }
+    assert!(again_at_all > 0, "no type has changed");
+}
+
+/// Keys that are new, and types after nulls, need no other pass.
+#[test]
+fn keys_are_added_to_what_was_read() {
+    for seed in 0..200 {
+        let rng = &mut Rng::new(seed);
+        let mut text = String::new();
+        for record in 0..80 {
+            text.push_str(&format!("{{\"id\":{record}"));
+            for key in 0..6 {
+                match rng.below(4) {
+                    0 if record >= 12 * key => {
+                        let value = ["1.5", "\"x\"", "[1,null]", "{\"y\":{\"z\":true}}"];
+                        text.push_str(&format!(",\"k{key}\":{}", value[key % 4]));
+                    }
+                    1 => text.push_str(&format!(",\"k{key}\":null")),
+                    _ => {}
+                }
+            }
+            text.push_str("}\n");
+        }
+        let all = |grow: Grow| {
+            let mut again = 0;
+            let all = widened(grow, &mut again).unwrap();
+            assert_eq!(again, 0, "seed {seed}\n{text}");
+            all
+        };
+        let of = |how| grow(vec![Input::bytes(text.clone().into_bytes())], cpu(), how).unwrap();
+        let expected = collected(of(How { records_max: 1000, ..FEW })).unwrap();
+        for (threads, chunk_bytes) in [(1, 1), (1, 300), (3, 100), (4, 30)] {
+            let how = How { threads, chunk_bytes, ..FEW };
+            assert_eq!(all(of(how)), expected, "seed {seed}, {how:?}\n{text}");
         }
     }
 }

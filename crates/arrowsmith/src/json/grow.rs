@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
-use arrowsmith_core::Result;
+use arrowsmith_core::{Error, Result};
 use arrowsmith_pipeline::{Collect, Grow, Progress, Step};
 use arrowsmith_source::DataFile;
 
@@ -14,8 +14,9 @@ use super::{JsonReader, ReaderBuilder};
 
 /// Reads JSON that is written somewhere as it comes.
 ///
-/// Batches have the schema that is known at the start. When it grows, what was written has to be
-/// written again; [`GrowingReader::restart`] begins with everything that was learned.
+/// Batches have the schema that is known at the start. When it grows, a consumer that can widen
+/// what it has written goes on by [`GrowingReader::widen`]; else what was written has to
+/// be written again, and [`GrowingReader::restart`] begins with everything that was learned.
 pub struct GrowingReader(Reading);
 
 enum Reading {
@@ -33,7 +34,7 @@ impl From<JsonReader> for GrowingReader {
 }
 
 impl GrowingReader {
-    /// The schema of the batches until [`Step::Grown`].
+    /// The schema of the batches until the next [`Step::Grown`].
     pub fn schema(&self) -> SchemaRef {
         match &self.0 {
             Reading::Fixed(reader) => reader.schema(),
@@ -49,6 +50,47 @@ impl GrowingReader {
         match &mut self.0 {
             Reading::Fixed(reader) => Ok(reader.next_batch()?.map_or(Step::End, Step::Batch)),
             Reading::Growing(grow) => grow.step(),
+        }
+    }
+
+    /// After [`Step::Grown`]: goes on with the wider schema, if in the batches so far the columns
+    /// that are new, or have another type, are null, and `adopt` takes it. Returns whether it does:
+    /// the next batches have that schema then, and else only [`GrowingReader::restart`] is left.
+    ///
+    /// # Errors
+    /// Those of `adopt`; only if Arrow rejects the arrays.
+    ///
+    /// ```
+    /// use arrowsmith::json::{ReaderBuilder, Step};
+    /// use arrowsmith::{Error, Input};
+    ///
+    /// let mut text = "{\"a\":1}\n".repeat(20_000);
+    /// text.push_str("{\"b\":\"late\"}\n");
+    /// let mut reader = ReaderBuilder::new().growing([Input::bytes(text.into_bytes())])?;
+    /// let (mut rows, mut columns) = (0, reader.schema().fields().len());
+    /// loop {
+    ///     match reader.step()? {
+    ///         Step::Batch(batch) => rows += batch.num_rows(),
+    ///         Step::Grown => {
+    ///             let adopted = reader.widen(|schema| {
+    ///                 columns = schema.fields().len();
+    ///                 Ok::<_, Error>(true)
+    ///             })?;
+    ///             assert!(adopted);
+    ///         }
+    ///         Step::End => break,
+    ///     }
+    /// }
+    /// assert_eq!((rows, columns), (20_001, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn widen<E: From<Error>>(
+        &mut self,
+        adopt: impl FnOnce(&SchemaRef) -> std::result::Result<bool, E>,
+    ) -> std::result::Result<bool, E> {
+        match &mut self.0 {
+            Reading::Fixed(_) => Ok(false),
+            Reading::Growing(grow) => grow.widen(adopt),
         }
     }
 

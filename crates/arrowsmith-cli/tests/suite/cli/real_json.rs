@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JSON as people have it: coercions, objects as columns, streams that drift, more compressions.
 
+use std::fmt::Write as _;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array as _, RecordBatch};
@@ -103,12 +105,46 @@ fn standard_input_may_drift() {
     assert_eq!(batch.num_rows(), 60_000);
     assert_eq!(batch.schema().field(0).data_type(), &DataType::Float64);
     assert_eq!(batch.column(1).null_count(), 30_000);
-    // More was read than may be kept.
-    let late = "{\"a\":1}\n".repeat(400_000) + "{\"b\":1}\n";
-    let little = ["convert", "-q", "-", "-o", "x.parquet", "--spool-bytes-max", "2MB"];
-    let ran = folder.run_with(&little, late.as_bytes());
+    // More was read than may be kept: a new key needs nothing to be read again, another type does.
+    let late = |record: &str| "{\"a\":1}\n".repeat(400_000) + record;
+    let little = ["-", "--spool-bytes-max", "2MB"];
+    let batch = converted(&folder, &little, late("{\"b\":1}\n").as_bytes());
+    assert_eq!((batch.num_rows(), batch.column(1).null_count()), (400_001, 400_000));
+    let little = [&["convert", "-q", "-o", "x.parquet"], &little[..]].concat();
+    let ran = folder.run_with(&little, late("{\"a\":\"x\"}\n").as_bytes());
     assert_ne!(ran.status, 0);
     assert!(ran.stderr.contains("record 400000"), "{}", ran.stderr);
+}
+
+/// Keys that come late, and types after nulls only, make the file that knowing them makes.
+#[test]
+fn keys_that_come_late_make_the_same_file() {
+    let folder = Folder::new();
+    let mut text = String::new();
+    for record in 0..60_000 {
+        write!(text, "{{\"a\":{record},\"n\":").unwrap();
+        match record {
+            0..40_000 => text.push_str("null"),
+            _ => write!(text, "\"text {}\"", record % 1000).unwrap(),
+        }
+        for key in (0..6).filter(|key| record >= 9_000 * (key + 1) && record % 3 != 0) {
+            write!(text, ",\"k{key}\":[{record},{{\"x\":{key}.5}}]").unwrap();
+        }
+        text.push_str("}\n");
+    }
+    folder.write("a.jsonl", text.as_bytes());
+    for more in [&[][..], &["--variant"], &["--codec", "snappy", "--row-group-rows", "25000"]] {
+        let file = |name: &str, how: &[&str]| {
+            let args = ["convert", "-q", "a.jsonl", "-o", name];
+            folder.run(&[&args, how, more].concat()).assert_status(0);
+            folder.read(name)
+        };
+        let known = file("known.parquet", &["--infer-records", "all"]);
+        for threads in ["1", "2", "3"] {
+            let found = file("late.parquet", &["--threads", threads]);
+            assert!(found == known, "{more:?}, {threads} threads");
+        }
+    }
 }
 
 #[test]
