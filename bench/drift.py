@@ -2,9 +2,9 @@
 """JSON whose schema drifts: what inference of a growing schema costs.
 
 drift.py --command target/release/arrowsmith [--mib 256] [--rounds 5] [--workloads logs,lineitem]
-[--folder /tmp/drift] prints a table in Markdown. `uniform` is the workload as it is, `late` has one
-new key in the middle, `every` one at each 10,000th record. Each is converted to Arrow without a
-schema, in turn; seconds by the clock (the shortest) and of processor time (the median), and both as
+[--to arrow] [--folder /tmp/drift] prints a table in Markdown. `uniform` is the workload as it is,
+`late` has one new key in the middle, `every` one at each 10,000th record. Each is converted without
+a schema, to Arrow or with `--to parquet` to Parquet, in turn; seconds by the clock (the shortest) and of processor time (the median), and both as
 multiples of `uniform`. `infer` is `arrowsmith infer --infer-records all`.
 """
 
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--mib", default=256, type=int)
     parser.add_argument("--rounds", default=5, type=int)
     parser.add_argument("--workloads", default="logs,lineitem")
+    parser.add_argument("--to", default="arrow", choices=["arrow", "parquet"])
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     print("| workload | variant | s | × | processor s | × |\n| -- | -- | -- | -- | -- | -- |")
@@ -56,7 +57,7 @@ def main():
         subprocess.run([*call, "--bytes", f"{options.mib}MiB"], check=True)
         for variant in VARIANTS[1:]:
             drifted(sources["uniform"], variant, sources[variant])
-        target = options.folder / "out.arrow"
+        target = options.folder / f"out.{options.to}"
         calls = {
             variant: [options.command, "convert", "-q", source, "-o", target]
             for variant, source in sources.items()
