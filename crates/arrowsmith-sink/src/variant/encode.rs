@@ -49,16 +49,34 @@ const ARRAY: u8 = 3;
 /// Encodes values one after the other.
 #[derive(Default)]
 pub(super) struct Encoder {
-    /// The keys of a value, with their number in the metadata.
-    keys: HashMap<Box<[u8]>, usize>,
-    /// The same keys in the order of their numbers, one after the other, and their ends.
-    names: Vec<u8>,
-    ends: Vec<usize>,
+    keys: Keys,
+    /// The metadata of the value before.
+    metadata: Vec<u8>,
     /// The number of the key and the offset of the value, of each field of the objects that are
     /// open; of arrays the offsets.
     fields: Vec<(usize, usize)>,
     /// A string without its escapes.
     string: Vec<u8>,
+    /// What an object or array begins with.
+    head: Vec<u8>,
+}
+
+/// The keys of a value, numbered in the order in which they come. Mostly they are those of the
+/// value before, in the same order, and then nothing is looked up.
+#[derive(Default)]
+struct Keys {
+    /// Keys in the order of their numbers, one after the other, and their ends.
+    names: Vec<u8>,
+    ends: Vec<usize>,
+    /// The numbers of all keys as they came; of those that come next in the value before.
+    read: Vec<usize>,
+    /// Keys of this value that have come, and how many of them are different.
+    at: usize,
+    count: usize,
+    /// Whether this value has other keys than the one before; only then the numbers by name are
+    /// known.
+    differs: bool,
+    numbers: HashMap<Box<[u8]>, usize>,
 }
 
 /// A text, and how much of it has been encoded.
@@ -78,34 +96,22 @@ impl Encoder {
         metadata: &mut Vec<u8>,
         value: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
-        self.keys.clear();
-        self.names.clear();
-        self.ends.clear();
+        self.keys.start();
         self.fields.clear();
+        // It is that of the keys only if nothing fails.
+        let mut own = std::mem::take(&mut self.metadata);
         if serde_json::from_str::<IgnoredAny>(text).is_ok() {
             self.value(&mut Text { bytes: text.as_bytes(), at: 0 }, value, 0)?;
         } else {
             string(text.as_bytes(), value)?;
         }
-        self.metadata(metadata)
-    }
-
-    fn metadata(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
-        let count = self.ends.len();
-        let width = width_of(self.names.len().max(count))?;
-        let sorted = (1..count).all(|number| self.name(number - 1) < self.name(number));
-        let width_bits = u8::try_from(width - 1).unwrap_or_default() << 6;
-        out.push(1 | u8::from(sorted) << 4 | width_bits);
-        number(count, width, out);
-        number(0, width, out);
-        self.ends.iter().for_each(|end| number(*end, width, out));
-        out.extend_from_slice(&self.names);
+        if self.keys.end() || own.is_empty() {
+            own.clear();
+            self.keys.metadata(&mut own)?;
+        }
+        metadata.extend_from_slice(&own);
+        self.metadata = own;
         Ok(())
-    }
-
-    fn name(&self, number: usize) -> &[u8] {
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.names[start..self.ends[number]]
     }
 
     fn value(
@@ -144,7 +150,7 @@ impl Encoder {
         text.at += 1;
         while text.next().is_some_and(|byte| byte != b'}') {
             text.string(&mut self.string)?;
-            let key = self.key();
+            let key = self.keys.number(&self.string);
             self.fields.push((key, out.len() - start));
             text.pass(b':');
             self.value(text, out, depth + 1)?;
@@ -152,23 +158,14 @@ impl Encoder {
         }
         text.at += 1;
         // Fields are in the order of their keys, values stay where they are.
-        let mut fields = self.fields.split_off(first);
-        fields.sort_unstable_by(|one, other| self.name(one.0).cmp(self.name(other.0)));
+        let (keys, fields) = (&self.keys, &mut self.fields[first..]);
+        fields.sort_unstable_by(|one, other| keys.name(one.0).cmp(keys.name(other.0)));
         if fields.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return Err("a key is there twice, which VARIANT does not have");
         }
-        let bytes = out.len() - start;
-        let ids = width_of(fields.iter().map(|(key, _)| *key).max().unwrap_or_default())?;
-        let offsets = width_of(bytes)?;
-        let is_large = fields.len() > SMALL_MAX;
-        let kind = u8::from(is_large) << 4 | width_bits(ids) << 2 | width_bits(offsets);
-        let mut head = vec![kind << 2 | OBJECT];
-        number(fields.len(), if is_large { 4 } else { 1 }, &mut head);
-        fields.iter().for_each(|(key, _)| number(*key, ids, &mut head));
-        fields.iter().for_each(|(_, offset)| number(*offset, offsets, &mut head));
-        number(bytes, offsets, &mut head);
-        out.splice(start..start, head);
-        Ok(())
+        let last = fields.iter().map(|(key, _)| *key).max();
+        let ids = width_of(last.unwrap_or_default())?;
+        self.begin(Some(ids), first, start, out)
     }
 
     fn array(
@@ -185,29 +182,108 @@ impl Encoder {
             text.pass(b',');
         }
         text.at += 1;
-        let items = self.fields.split_off(first);
-        let bytes = out.len() - start;
-        let offsets = width_of(bytes)?;
-        let is_large = items.len() > SMALL_MAX;
-        let kind = u8::from(is_large) << 2 | width_bits(offsets);
-        let mut head = vec![kind << 2 | ARRAY];
-        number(items.len(), if is_large { 4 } else { 1 }, &mut head);
-        items.iter().for_each(|(_, offset)| number(*offset, offsets, &mut head));
-        number(bytes, offsets, &mut head);
-        out.splice(start..start, head);
-        Ok(())
+        self.begin(None, first, start, out)
     }
 
-    /// The number of the key that was read last.
-    fn key(&mut self) -> usize {
-        if let Some(number) = self.keys.get(&*self.string) {
-            return *number;
+    /// Puts what an object or array begins with in front of its values: its type, the number of
+    /// fields, their keys, of this width, if it is an object, and offsets.
+    fn begin(
+        &mut self,
+        ids: Option<usize>,
+        first: usize,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), &'static str> {
+        let (fields, head) = (&self.fields[first..], &mut self.head);
+        let bytes = out.len() - start;
+        let offsets = width_of(bytes)?;
+        let is_large = fields.len() > SMALL_MAX;
+        let (large, kind) = (u8::from(is_large), width_bits(offsets));
+        head.clear();
+        head.push(match ids {
+            Some(ids) => (large << 4 | width_bits(ids) << 2 | kind) << 2 | OBJECT,
+            None => (large << 2 | kind) << 2 | ARRAY,
+        });
+        number(fields.len(), if is_large { 4 } else { 1 }, head);
+        if let Some(ids) = ids {
+            fields.iter().for_each(|(key, _)| number(*key, ids, head));
         }
-        let number = self.ends.len();
-        self.keys.insert(self.string.as_slice().into(), number);
-        self.names.extend_from_slice(&self.string);
-        self.ends.push(self.names.len());
+        fields.iter().for_each(|(_, offset)| number(*offset, offsets, head));
+        number(bytes, offsets, head);
+        out.splice(start..start, head.iter().copied());
+        self.fields.truncate(first);
+        Ok(())
+    }
+}
+
+impl Keys {
+    /// Starts a value.
+    fn start(&mut self) {
+        (self.at, self.count, self.differs) = (0, 0, false);
+    }
+
+    /// The number of the key that comes next.
+    fn number(&mut self, key: &[u8]) -> usize {
+        if !self.differs {
+            let expected = self.read.get(self.at).copied();
+            if let Some(number) = expected.filter(|number| self.name(*number) == key) {
+                self.at += 1;
+                self.count = self.count.max(number + 1);
+                return number;
+            }
+            self.forget();
+            self.numbers.clear();
+            for number in 0..self.count {
+                let name = self.name(number).into();
+                self.numbers.insert(name, number);
+            }
+            self.differs = true;
+        }
+        let number = match self.numbers.get(key) {
+            Some(number) => *number,
+            None => {
+                let number = self.ends.len();
+                self.numbers.insert(key.into(), number);
+                self.names.extend_from_slice(key);
+                self.ends.push(self.names.len());
+                number
+            }
+        };
+        self.read.push(number);
         number
+    }
+
+    /// Ends a value; returns whether its keys are not those of the value before.
+    fn end(&mut self) -> bool {
+        let is_less = !self.differs && self.at < self.read.len();
+        if is_less {
+            self.forget();
+        }
+        is_less || self.differs
+    }
+
+    /// Forgets what is left of the value before.
+    fn forget(&mut self) {
+        self.read.truncate(self.at);
+        self.ends.truncate(self.count);
+        self.names.truncate(self.ends.last().copied().unwrap_or_default());
+    }
+
+    fn name(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.names[start..self.ends[number]]
+    }
+
+    fn metadata(&self, out: &mut Vec<u8>) -> Result<(), &'static str> {
+        let count = self.ends.len();
+        let width = width_of(self.names.len().max(count))?;
+        let sorted = (1..count).all(|number| self.name(number - 1) < self.name(number));
+        out.push(1 | u8::from(sorted) << 4 | width_bits(width) << 6);
+        number(count, width, out);
+        number(0, width, out);
+        self.ends.iter().for_each(|end| number(*end, width, out));
+        out.extend_from_slice(&self.names);
+        Ok(())
     }
 }
 

@@ -239,6 +239,37 @@ fn random_values_come_back() {
 }
 
 /// The JSON text of each row of a column of VARIANT, that is no longer text.
+/// What an encoder remembers of the values before does not show.
+#[test]
+fn a_value_is_encoded_as_if_it_were_the_first() {
+    let texts = [
+        r#"{"a":1,"b":{"c":2,"a":3}}"#,
+        r#"{"a":4,"b":{"c":5,"a":"six"}}"#,
+        r#"{"a":1,"b":{"c":2}}"#,
+        r#"{"a":1,"b":{"c":2,"a":3},"d":[{"e":1},{"e":2},{"f":2,"a":0}]}"#,
+        r#"{"b":1,"a":{"c":2,"a":3}}"#,
+        r#"{"a":1,"bb":1}"#,
+        r#"{"":1,"a":2}"#,
+        r#"{"a":1,"b":2,"a":3}"#,
+        r#"[{"a":1,"b":{"c":2,"a":3}}]"#,
+        "{}",
+        "7",
+        "no JSON",
+    ];
+    let mut errors = 0;
+    for case in 0..texts.len().pow(3) {
+        let mut encoder = Encoder::default();
+        for at in [case % texts.len(), case / texts.len() % texts.len(), case / texts.len().pow(2)]
+        {
+            let (mut metadata, mut bytes) = (Vec::new(), Vec::new());
+            let found = encoder.encode(texts[at], &mut metadata, &mut bytes);
+            errors += u32::from(found.is_err());
+            assert_eq!(found.map(|()| (metadata, bytes)), encoded_text(texts[at]), "{case}");
+        }
+    }
+    assert!(errors > 0);
+}
+
 fn rows(column: &ArrayRef) -> Vec<Option<Value>> {
     let column = column.as_struct();
     let (metadata, values) =
