@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::DataType;
 use arrowsmith_core::{Error, Result};
 use parquet::basic::Type as Physical;
@@ -67,7 +67,9 @@ pub(crate) struct RawPage {
 /// Rows of an array that are in no page yet.
 #[derive(Debug)]
 struct Piece {
+    /// Of no rows if all are null: a table may have thousands of columns that hardly occur.
     array: ArrayRef,
+    nulls: bool,
     rows: Range<usize>,
     /// Estimated size.
     bytes: u64,
@@ -151,7 +153,9 @@ impl Encoder {
         let bytes = leaf_bytes(&self.leaf, &array, rows.clone());
         self.pending_rows += rows.len();
         self.pending_bytes += bytes;
-        self.pending.push_back(Piece { array, rows, bytes });
+        let nulls = self.leaf.may_be_null() && array.null_count() == array.len();
+        let array = if nulls { new_empty_array(array.data_type()) } else { array };
+        self.pending.push_back(Piece { array, nulls, rows, bytes });
         while self.pending_rows >= self.options.page_rows
             || (self.pending_rows > 0 && self.pending_bytes >= self.options.page_bytes as u64)
         {
@@ -271,9 +275,13 @@ impl Encoder {
                 break;
             }
             let Some(piece) = self.pending.get(at) else { break };
-            let part = piece.rows.start..piece.rows.start + piece.rows.len().min(left);
+            let mut part = piece.rows.start..piece.rows.start + piece.rows.len().min(left);
             left -= part.len();
             let leaf = Arc::clone(&self.leaf);
+            if piece.nulls {
+                tools.levels.append_nulls(&leaf, part.len());
+                part = 0..0;
+            }
             let (array, selection) = tools.levels.append(&leaf, &piece.array, part)?;
             if with_dictionary && matches!(array.data_type(), DataType::Dictionary(..)) {
                 let start = tools.indices.len();

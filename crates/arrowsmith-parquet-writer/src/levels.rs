@@ -82,6 +82,23 @@ impl Levels {
         Ok((array, selection))
     }
 
+    /// Appends the levels of rows in which a column that may be null is null.
+    pub(crate) fn append_nulls(&mut self, leaf: &Leaf, rows: usize) {
+        if leaf.steps.is_empty() {
+            // Bounded: by the rows of a page.
+            self.valid.resize((self.entries + rows).div_ceil(8), 0);
+        } else {
+            // Bounded: by the rows of a page.
+            self.def.resize(self.def.len() + rows, 0);
+        }
+        if leaf.max_rep > 0 {
+            // Bounded: by the rows of a page.
+            self.rep.resize(self.rep.len() + rows, 0);
+        }
+        self.entries += rows;
+        self.nulls += rows;
+    }
+
     fn append_flat(
         &mut self,
         leaf: &Leaf,

@@ -165,9 +165,8 @@ pub struct Options {
     /// Maximum rows per row group. Default 1 Mi.
     pub row_group_rows: usize,
     /// Size of the Arrow data at which a row group ends regardless of its rows, in bytes. Default
-    /// 256 MiB. It bounds the memory of a row group, which is kept encoded until it is complete,
-    /// but for columns that are null in a batch, which do not count: of those up to a page of rows
-    /// is kept as it came.
+    /// 256 MiB. It bounds the memory of a row group, which is kept encoded until it is complete.
+    /// Columns that are null in a batch do not count: of those only their number of rows is kept.
     pub row_group_bytes: usize,
     /// Threads that encode, the calling one included. The file is the same for any number. 0: as
     /// many as there are processors. Default 1.

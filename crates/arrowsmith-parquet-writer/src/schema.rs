@@ -128,6 +128,18 @@ impl Plan {
 }
 
 impl Leaf {
+    /// Whether the column, of which the leaf is a part, may be null.
+    pub(crate) fn may_be_null(&self) -> bool {
+        match self.steps.first() {
+            None => self.nullable,
+            Some(
+                Step::Struct { nullable, .. }
+                | Step::List { nullable }
+                | Step::Map { nullable, .. },
+            ) => *nullable,
+        }
+    }
+
     fn new(
         column: usize,
         steps: Vec<Step>,

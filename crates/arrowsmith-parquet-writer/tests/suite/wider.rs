@@ -8,7 +8,7 @@ use arrow_array::{
     ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray, new_null_array,
 };
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::concat::concat;
+use arrow_select::concat::{concat, concat_batches};
 use arrowsmith_parquet_writer::{Options, ParquetWriter};
 use arrowsmith_testkit::parquet::random::file;
 use arrowsmith_testkit::random::Rng;
@@ -141,6 +141,28 @@ fn columns_that_come_late_make_the_same_file() {
         }
     }
     assert!(widenings > 50 && completed > 10 && refused > 10);
+}
+
+/// Arrays of nulls alone, of which only the number of rows is kept, are as any.
+#[test]
+fn nulls_in_arrays_of_their_own_make_the_same_file() {
+    for seed in 0..scale::number("ARROWSMITH_SEEDS", 100, 10_000) {
+        let rows = file(seed).rows;
+        let rng = &mut Rng::new(seed ^ 0x19);
+        if rows.num_rows() == 0 || rows.num_columns() == 0 {
+            continue;
+        }
+        let schema = rows.schema();
+        let drift = Drift::new(rng, &rows);
+        // Where pages end by their size depends on the arrays.
+        let mut options = settings::options(rng, &schema);
+        (options.page_rows, options.page_bytes) = (1 + rng.below(500), 1 << 28);
+        (options.row_group_rows, options.row_group_bytes) = (1 << 20, 1 << 30);
+        let rows = concat_batches(&schema, &drift.batches).unwrap();
+        let expected = whole(&[rows], Arc::clone(&schema), &options);
+        let found = whole(&drift.batches, Arc::clone(&schema), &options);
+        assert!(found == expected, "seed {seed}, {options:?}\n{schema:?}");
+    }
 }
 
 fn batch(columns: Vec<(&str, ArrayRef, bool)>) -> RecordBatch {
