@@ -25,7 +25,7 @@ use arrowsmith_flight::ipc::{Bounds, CONTINUATION, StreamReader};
 use arrowsmith_flight::select::{Selected, project};
 use arrowsmith_source::{Content, OpenOptions, SharedBytes};
 
-use super::csv::{Csv, CsvOptions, Inference};
+use super::csv::{Csv, CsvOptions, Guess, Inference};
 use super::ordered::Ordered;
 use super::target::Target;
 use super::{print, summary_text};
@@ -101,6 +101,10 @@ struct Table {
     bytes: Arc<AtomicU64>,
     /// Whether the schema is that of the first records only.
     is_sampled: bool,
+    /// What the types of CSV are a guess for.
+    guess: Arc<Guess>,
+    /// Whether the inputs can be read again.
+    is_again: bool,
 }
 
 impl Tables {
@@ -166,14 +170,24 @@ pub fn run(
     if args.rejects.is_some() {
         return Err(Failure::Usage("--rejects is for JSON input only".to_owned()));
     }
-    let options = tables.options(&args.read)?;
-    let table = tables.open(&args.input, &options, interrupt)?;
+    let mut options = tables.options(&args.read)?;
+    let mut table = tables.open(&args.input, &options, interrupt)?;
     let Some(target) = target.filter(|_| !args.explain) else {
         let schema = arrowsmith::plan::text::format_schema(&table.schema);
         return print(&format!("{}, {}\n{schema}", tables.name(), tables.threads(&options)));
     };
+    let target = target.with_threads(options.threads);
     let bytes = Arc::clone(&table.bytes);
-    let summary = write(table, &options, &target.with_threads(options.threads), args, interrupt)?;
+    let summary = loop {
+        let guess = Arc::clone(&table.guess);
+        let is_again = table.is_again && !target.is_stream();
+        match write(table, &options, &target, args, interrupt) {
+            // The types of all records then are no guess.
+            Err(_) if is_again && guess.was_wrong() => options.infer_records = InferRecords::All,
+            done => break done?,
+        }
+        table = tables.open(&args.input, &options, interrupt)?;
+    };
     if !args.quiet {
         eprintln!("{}", summary_text(summary, bytes.load(Ordering::Relaxed), started.elapsed()));
     }
@@ -221,7 +235,8 @@ fn arrow(input: &InputArgs, options: &JsonReadOptions, interrupt: &Interrupt) ->
         let schema = project(&from, options.columns.as_deref())?;
         let filter = options.filter.clone();
         let batches = Box::new(Selected::new(stream, &from, Arc::clone(&schema), filter)?);
-        return Ok(Table { schema, batches, bytes, is_sampled: false });
+        let guess = Arc::default();
+        return Ok(Table { schema, batches, bytes, is_sampled: false, guess, is_again: false });
     }
     if let Some(name) = inputs.iter().find(|name| name.as_str() == "-" || input::is_url(name)) {
         let message = match input::is_url(name) {
@@ -249,6 +264,8 @@ fn arrow(input: &InputArgs, options: &JsonReadOptions, interrupt: &Interrupt) ->
         batches: snapshot.read(&read)?,
         bytes: Arc::new(snapshot.bytes.unwrap_or(0).into()),
         is_sampled: false,
+        guess: Arc::default(),
+        is_again: true,
     })
 }
 
@@ -308,6 +325,16 @@ fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<
         Some(types) => Arc::new(typed(&schema, types)?),
         None => schema,
     };
+    let is_given = |name: &str| {
+        options.types.as_ref().is_some_and(|types| types.column_with_name(name).is_some())
+    };
+    let names = schema.fields().iter().map(|field| field.name().clone());
+    let names = names.filter(|name| options.schema.is_none() && !is_given(name));
+    let guess = Arc::new(Guess::new(names, is_sampled));
+    let is_again = texts.iter().all(|text| match &text.source {
+        Source::Closed(input) => input.again().is_some(),
+        Source::Begun(_) => false,
+    });
     let all = partitions.schema(&schema);
     let output = project(&all, options.columns.as_deref())?;
     // What of it is in the text, and needed.
@@ -320,7 +347,6 @@ fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<
         record_bytes_max: options.record_bytes_max,
         fields_max: options.fields_max,
         may_lack: options.schema.is_none(),
-        is_sampled,
         threads: threads(options),
         block_bytes: block_bytes(options),
     };
@@ -331,14 +357,16 @@ fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<
         let reader = text.source.open(&open_options)?;
         Ok((text.name, reader))
     });
-    let batches = Csv::new(opened, &schema, Some(own), csv_options)?.map(move |batch| {
+    let csv = Csv::new(opened, &schema, Some(own), csv_options, Arc::clone(&guess))?;
+    let batches = csv.map(move |batch| {
         let (number, batch) = batch?;
         let values = values.get(number).map(Vec::as_slice).unwrap_or_default();
         partitions.extend(&batch, values)
     });
     let filter = options.filter.clone();
     let batches = Box::new(Selected::new(batches, &all, Arc::clone(&output), filter)?);
-    Ok(Table { schema: output, batches, bytes: Arc::new(bytes.into()), is_sampled })
+    let bytes = Arc::new(bytes.into());
+    Ok(Table { schema: output, batches, bytes, is_sampled, guess, is_again })
 }
 
 /// The schema with other types for some of its columns.

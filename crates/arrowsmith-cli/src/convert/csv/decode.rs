@@ -4,16 +4,18 @@
 use std::io::{BufRead, Cursor, Read};
 use std::sync::Arc;
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::{Decoder, Format};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{ArrowError, DataType, FieldRef, Schema, SchemaRef};
 use arrowsmith::Result;
 
-use super::CsvOptions;
 use super::blocks::{Block, Blocks};
-use super::error::{failed, invalid, named};
+use super::error::{Failed, failed, invalid, named};
+use super::exact::{Refused, has_infinite, is_float, is_parsed_here, parsed};
 use super::header::{check, header, in_order, places, with_text};
+use super::{CsvOptions, Guess};
 
 /// Maximum number of rows of a batch.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -25,6 +27,7 @@ const BATCH_VALUES_MAX: usize = 1 << 20;
 pub(super) struct Text {
     pub(super) name: Option<Arc<str>>,
     pub(super) options: CsvOptions,
+    guess: Arc<Guess>,
     /// Which text it is.
     pub(super) number: usize,
     /// All columns of the text, in its order, and those that are read, by their place in it.
@@ -48,6 +51,7 @@ impl Text {
         schema: &SchemaRef,
         columns: Option<&[usize]>,
         options: CsvOptions,
+        guess: &Arc<Guess>,
     ) -> Result<Blocks> {
         let refused = |reason: String| invalid(name.as_deref(), &reason);
         check(schema, options.fields_max).map_err(refused)?;
@@ -72,13 +76,29 @@ impl Text {
         };
         let columns = places.iter().copied().flatten().collect();
         let is_present = places.iter().map(Option::is_some).collect();
-        let text = Self { name, options, number, own, columns, output, is_present };
+        let guess = Arc::clone(guess);
+        let text = Self { name, options, guess, number, own, columns, output, is_present };
         Ok(Blocks::new(Arc::new(text), Box::new(Cursor::new(head).chain(reader))))
     }
 
-    fn decoder(&self) -> Decoder {
+    /// The columns of the text as arrow-csv reads them: text, where it would drop digits.
+    fn as_read(&self, floats: Floats) -> Schema {
+        let field = |field: &FieldRef| {
+            let is_text = match is_float(field.data_type()) {
+                true => floats == Floats::Checked,
+                false => is_parsed_here(field.data_type()),
+            };
+            match is_text {
+                true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
+                false => Arc::clone(field),
+            }
+        };
+        Schema::new(self.own.fields().iter().map(field).collect::<Vec<_>>())
+    }
+
+    fn decoder(&self, floats: Floats) -> Decoder {
         let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / self.own.fields().len()).max(1);
-        ReaderBuilder::new(Arc::clone(&self.own))
+        ReaderBuilder::new(Arc::new(self.as_read(floats)))
             .with_header(true)
             .with_delimiter(self.options.delimiter)
             .with_batch_size(rows)
@@ -112,17 +132,34 @@ impl Text {
         Ok(())
     }
 
-    /// With the columns that the text lacks.
-    fn with_nulls(&self, batch: RecordBatch) -> Result<RecordBatch, ArrowError> {
-        if self.is_present.iter().all(|is_present| *is_present) {
-            return Ok(batch);
-        }
-        let rows = batch.num_rows();
-        let mut own = batch.columns().iter().peekable();
+    /// The columns with their types, of a batch with some records before.
+    fn parsed(&self, batch: &RecordBatch, records: usize) -> Result<Vec<ArrayRef>, Failed> {
+        let column = |(column, place): (&ArrayRef, &usize)| {
+            let place = *place;
+            let data_type = self.own.field(place).data_type();
+            let texts = match column.as_string_opt::<i32>() {
+                Some(texts) if is_parsed_here(data_type) => texts,
+                _ => return Ok(Arc::clone(column)),
+            };
+            parsed(texts, data_type).map_err(|refused| match refused {
+                Refused::Row(row) => Failed::Value {
+                    record: (records + row + 1) as u64,
+                    place,
+                    text: texts.value(row).to_owned(),
+                },
+                Refused::Type(error) => error.into(),
+            })
+        };
+        batch.columns().iter().zip(&self.columns).map(column).collect()
+    }
+
+    /// A batch of the text's columns, with those that it lacks.
+    fn with_nulls(&self, own: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, ArrowError> {
+        let mut own = own.into_iter();
         let columns = self.is_present.iter().zip(self.output.fields());
-        let columns = columns.map(|(is_present, field)| match own.next_if(|_| *is_present) {
-            Some(column) => Arc::clone(column),
-            None => new_null_array(field.data_type(), rows),
+        let columns = columns.map(|(is_present, field)| {
+            let column = if *is_present { own.next() } else { None };
+            column.unwrap_or_else(|| new_null_array(field.data_type(), rows))
         });
         let columns = columns.collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -134,15 +171,24 @@ impl Text {
 pub(super) struct Decoded {
     pub(super) text: Arc<Text>,
     pub(super) batches: Vec<RecordBatch>,
-    error: Option<ArrowError>,
+    error: Option<Failed>,
+}
+
+/// How columns of floats are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Floats {
+    /// A number that is too large may become infinite.
+    Fast,
+    /// As text first.
+    Checked,
 }
 
 impl Decoded {
     /// The error after the batches, given the number of records before the block.
     pub(super) fn error(&mut self, records_before: u64) -> Option<arrowsmith::Error> {
-        let Text { name, own, options, .. } = &*self.text;
+        let Text { name, own, guess, .. } = &*self.text;
         let error = self.error.take()?;
-        Some(failed(&error, name.as_deref(), own, options.is_sampled, records_before))
+        Some(failed(error, name.as_deref(), own, guess, records_before))
     }
 }
 
@@ -155,7 +201,11 @@ pub(super) fn decode(block: Block) -> Decoded {
         (true, false) => Vec::new(),
     };
     let mut batches = Vec::new();
-    let error = rows(&text, &before, &bytes, &mut batches).err();
+    let mut error = rows(&text, &before, &bytes, Floats::Fast, &mut batches).err();
+    if batches.iter().any(|batch| batch.columns().iter().any(has_infinite)) {
+        batches.clear();
+        error = rows(&text, &before, &bytes, Floats::Checked, &mut batches).err();
+    }
     Decoded { text, batches, error }
 }
 
@@ -164,9 +214,10 @@ fn rows(
     text: &Text,
     before: &[u8],
     mut bytes: &[u8],
+    floats: Floats,
     batches: &mut Vec<RecordBatch>,
-) -> Result<(), ArrowError> {
-    let mut decoder = text.decoder();
+) -> Result<(), Failed> {
+    let mut decoder = text.decoder(floats);
     // Without bytes it would be the end.
     if !before.is_empty() {
         decoder.decode(before)?;
@@ -175,10 +226,11 @@ fn rows(
     let mut flush = |decoder: &mut Decoder| {
         if let Some(batch) = decoder.flush()? {
             text.check_utf8(&batch, records)?;
+            let columns = text.parsed(&batch, records)?;
             records += batch.num_rows();
-            batches.push(text.with_nulls(batch)?);
+            batches.push(text.with_nulls(columns, batch.num_rows())?);
         }
-        Ok::<_, ArrowError>(())
+        Ok::<_, Failed>(())
     };
     while !bytes.is_empty() {
         let read = decoder.decode(bytes)?;

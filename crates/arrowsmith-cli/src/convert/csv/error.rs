@@ -5,9 +5,11 @@
 
 use std::io;
 
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_schema::{ArrowError, Schema};
 use arrowsmith::Error;
-use arrowsmith::plan::text::{format_schema, format_type};
+use arrowsmith::plan::text::format_type;
+
+use super::Guess;
 
 /// The error of a file.
 pub(super) fn named(error: &ArrowError, name: Option<&str>) -> Error {
@@ -29,18 +31,46 @@ pub(super) fn invalid(name: Option<&str>, reason: &str) -> Error {
     Error::io(name.unwrap_or_default(), error)
 }
 
+/// Why a block has no more records.
+pub(super) enum Failed {
+    Library(ArrowError),
+    /// A value that does not have the type of its column.
+    Value {
+        /// Counted from 1.
+        record: u64,
+        /// Of the column in the text.
+        place: usize,
+        text: String,
+    },
+}
+
+impl From<ArrowError> for Failed {
+    fn from(error: ArrowError) -> Self {
+        Self::Library(error)
+    }
+}
+
 /// The error of a block of records, of which there were others before.
 pub(super) fn failed(
-    error: &ArrowError,
+    error: Failed,
     name: Option<&str>,
     schema: &Schema,
-    is_sampled: bool,
+    guess: &Guess,
     records_before: u64,
 ) -> Error {
-    let text = text_of(error);
-    let known = wrong_value(&text, schema, is_sampled)
-        .or_else(|| wrong_count(&text))
-        .or_else(|| wrong_text(&text, schema));
+    let (known, text) = match error {
+        Failed::Value { record, place, text } => {
+            let said = format!("is '{}'", shortened(&text));
+            (wrong(schema, guess, place, &said).map(|reason| (record, reason)), text)
+        }
+        Failed::Library(error) => {
+            let text = text_of(&error);
+            let known = wrong_value(&text, schema, guess)
+                .or_else(|| wrong_count(&text))
+                .or_else(|| wrong_text(&text, schema));
+            (known, text)
+        }
+    };
     let text = match known {
         Some((record, reason)) => format!("record {}: {reason}", records_before + record),
         None => text,
@@ -49,7 +79,7 @@ pub(super) fn failed(
 }
 
 /// The library's error for a value that does not have the type of its column.
-fn wrong_value(text: &str, schema: &Schema, is_sampled: bool) -> Option<(u64, String)> {
+fn wrong_value(text: &str, schema: &Schema, guess: &Guess) -> Option<(u64, String)> {
     let (said, place) = match text.strip_prefix("Error while parsing value ") {
         Some(rest) => {
             let (value, rest) = rest.split_once(" as type ")?;
@@ -63,20 +93,14 @@ fn wrong_value(text: &str, schema: &Schema, is_sampled: bool) -> Option<(u64, St
     let (column, rest) = place.split_once(" at line ")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let record: u64 = rest.get(..digits)?.parse().ok()?;
-    let field = schema.fields().get(column.parse::<usize>().ok()?)?;
+    Some((record, wrong(schema, guess, column.parse().ok()?, &said)?))
+}
+
+/// That a value does not have the type of its column.
+fn wrong(schema: &Schema, guess: &Guess, place: usize, said: &str) -> Option<String> {
+    let field = schema.fields().get(place)?;
     let (name, data_type) = (field.name(), format_type(field.data_type()));
-    let hint = match is_sampled {
-        true => {
-            let text = Field::new(name, DataType::Utf8, true);
-            let text = format_schema(&Schema::new(vec![text]));
-            let text = text.trim_end();
-            format!(
-                "; --infer-records all looks at every record, --types '{text}' reads it as text"
-            )
-        }
-        false => String::new(),
-    };
-    Some((record, format!("{name:?} of type {data_type} {said}{hint}")))
+    Some(format!("{name:?} of type {data_type} {said}{}", guess.remedy(name)))
 }
 
 /// The library's error for a record that has another number of values than the header.

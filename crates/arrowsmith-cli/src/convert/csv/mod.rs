@@ -5,16 +5,19 @@
 mod blocks;
 mod decode;
 mod error;
+mod exact;
 mod header;
 mod infer;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith::Result;
+use arrowsmith::plan::text::format_schema;
 
 use self::blocks::{Block, Blocks};
 use self::decode::{Decoded, Text, decode};
@@ -33,12 +36,47 @@ pub struct CsvOptions {
     /// Whether the schema has the columns of all texts, so that some may lack columns: these are
     /// null.
     pub may_lack: bool,
-    /// Whether the types are those of a sample.
-    pub is_sampled: bool,
     /// Number of threads that decode.
     pub threads: usize,
     /// Bytes of text that are decoded at once, about.
     pub block_bytes: usize,
+}
+
+/// The columns whose types are inferred, by name.
+#[derive(Debug, Default)]
+pub struct Guess {
+    names: HashSet<String>,
+    /// Whether there may be records that were not looked at.
+    is_sampled: bool,
+    was_wrong: AtomicBool,
+}
+
+impl Guess {
+    /// A guess for these columns.
+    pub fn new(names: impl IntoIterator<Item = String>, is_sampled: bool) -> Self {
+        Self { names: names.into_iter().collect(), is_sampled, was_wrong: AtomicBool::new(false) }
+    }
+
+    /// Whether a value that was read does not have the type of its column, as the sample did not
+    /// have such a value.
+    pub fn was_wrong(&self) -> bool {
+        self.was_wrong.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a column has a value of another type; returns what a user can do if its type is
+    /// inferred.
+    fn remedy(&self, name: &str) -> String {
+        if !self.names.contains(name) {
+            return String::new();
+        }
+        self.was_wrong.fetch_or(self.is_sampled, Ordering::Relaxed);
+        let all = match self.is_sampled {
+            true => " --infer-records all looks at every record,",
+            false => "",
+        };
+        let text = format_schema(&Schema::new(vec![Field::new(name, DataType::Utf8, true)]));
+        format!(";{all} --types '{}' reads it as text", text.trim_end())
+    }
 }
 
 /// The name and the text of an input.
@@ -51,6 +89,8 @@ pub struct Csv {
     /// The text of the last block, and how many records of it there were.
     number: usize,
     records: u64,
+    /// How many there were before the current block.
+    records_before: u64,
     current: Option<Decoded>,
     ready: VecDeque<RecordBatch>,
     is_done: bool,
@@ -68,6 +108,7 @@ impl Csv {
         schema: &SchemaRef,
         columns: Option<Vec<usize>>,
         options: CsvOptions,
+        guess: Arc<Guess>,
     ) -> Result<Self>
     where
         T: Iterator<Item = Result<Opened>> + Send + 'static,
@@ -75,7 +116,7 @@ impl Csv {
         let schema = Arc::clone(schema);
         let mut opened = texts.enumerate().map(move |(number, text)| {
             let (name, reader) = text?;
-            Text::open((number, name), reader, &schema, columns.as_deref(), options)
+            Text::open((number, name), reader, &schema, columns.as_deref(), options, &guess)
         });
         // Whatever is wrong with the first is known before anything is written.
         let first = opened.next().transpose()?;
@@ -91,7 +132,8 @@ impl Csv {
             }
         };
         let (current, ready) = (None, VecDeque::new());
-        Ok(Self { decoded, number: 0, records: 0, current, ready, is_done: false })
+        let (number, records, records_before) = (0, 0, 0);
+        Ok(Self { decoded, number, records, records_before, current, ready, is_done: false })
     }
 
     fn batch(&mut self) -> Result<Option<(usize, RecordBatch)>> {
@@ -100,8 +142,8 @@ impl Csv {
                 self.records += batch.num_rows() as u64;
                 return Ok(Some((self.number, batch)));
             }
-            if let Some(error) = self.current.take().and_then(|mut block| block.error(self.records))
-            {
+            let current = self.current.take();
+            if let Some(error) = current.and_then(|mut block| block.error(self.records_before)) {
                 return Err(error);
             }
             let Some(block) = self.decoded.next() else { return Ok(None) };
@@ -109,6 +151,7 @@ impl Csv {
             if block.text.number != self.number {
                 (self.number, self.records) = (block.text.number, 0);
             }
+            self.records_before = self.records;
             self.ready = std::mem::take(&mut block.batches).into();
             self.current = Some(block);
         }
@@ -144,7 +187,6 @@ mod tests {
     use std::io::{BufReader, Cursor};
 
     use arrow_array::cast::AsArray;
-    use arrow_schema::{DataType, Field, Schema};
     use arrow_select::concat::concat_batches;
 
     use arrowsmith_testkit::random::Rng;
@@ -160,7 +202,6 @@ mod tests {
             record_bytes_max,
             fields_max: FIELDS_MAX,
             may_lack: true,
-            is_sampled: true,
             threads: 2,
             block_bytes: 1,
         }
@@ -176,7 +217,8 @@ mod tests {
         let reader: Box<dyn BufRead + Send> =
             Box::new(BufReader::with_capacity(3, Cursor::new(text.to_vec())));
         let texts = std::iter::once(Ok((None, reader)));
-        let batches = Csv::new(texts, &Arc::new(schema), None, options)?;
+        let guess = Arc::default();
+        let batches = Csv::new(texts, &Arc::new(schema), None, options, guess)?;
         batches.map(|batch| Ok(batch?.1)).collect()
     }
 

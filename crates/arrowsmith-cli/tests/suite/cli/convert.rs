@@ -577,16 +577,45 @@ fn columns_of_csv_have_types_and_rows_conditions() {
         ran.assert_status(2);
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     }
-    folder.write("late.csv", format!("n\n{}2.5\n", "1\n".repeat(20)));
-    let ran = folder.run(&["convert", "late.csv", "-o", "x.arrow", "--infer-records", "10"]);
-    ran.assert_status(1);
-    assert_eq!(
-        ran.stderr,
-        "error: late.csv: record 21: \"n\" of type int64 is '2.5'; --infer-records all looks at \
-         every record, --types 'n: utf8' reads it as text\n"
-    );
     let list = folder.run(&["convert", "a.csv", "-o", "x.arrow", "--types", "id: list<int8>"]);
     assert!(list.status != 0 && list.stderr.contains("List"), "{}", list.stderr);
+}
+
+/// A value that the sample of a column does not tell of is not lost, and does not end a conversion
+/// that can begin again.
+#[test]
+fn types_after_the_sample_are_those_of_all_records() {
+    let folder = Folder::new();
+    let late = |rows, value| format!("n,s\n{}{value},x\n", "1,2\n".repeat(rows));
+    // In one block, and after a batch of it.
+    for rows in [20, 20_000] {
+        folder.write("late.csv", late(rows, "2.5"));
+        folder.write("early.csv", late(3, "4"));
+        for target in ["x.arrow", "x.parquet", "x.csv"] {
+            let args = ["early.csv", "late.csv", "-o", target, "--infer-records", "10"];
+            folder.run(&[&["convert"], &args[..]].concat()).assert_status(0);
+            let all = ["early.csv", "late.csv", "-o", "all", "--infer-records", "all", "--to"];
+            let (_, extension) = target.split_once('.').unwrap();
+            folder.run(&[&["convert"], &all[..], &[extension]].concat()).assert_status(0);
+            assert!(folder.read(target) == folder.read("all"), "{target}");
+            std::fs::remove_file(folder.path(target)).unwrap();
+        }
+        let hint =
+            "; --infer-records all looks at every record, --types 'n: utf8' reads it as text";
+        let ends = |args: &[&str], input: &str, hint: &str| {
+            let args = [&["convert", "--infer-records", "10"], args].concat();
+            let ran = folder.run_with(&args, input.as_bytes());
+            ran.assert_status(1);
+            let expected = format!("record {}: \"n\" of type int64 is '2.5'{hint}\n", rows + 1);
+            assert!(ran.stderr.ends_with(&expected), "{}", ran.stderr);
+            assert!(!folder.path("x.arrow").exists());
+        };
+        // What has been written, or read, is gone.
+        ends(&["late.csv", "-o", "-"], "", hint);
+        ends(&["--format", "csv", "-", "-o", "x.arrow"], &late(rows, "2.5"), hint);
+        // A type that was given is no guess.
+        ends(&["late.csv", "-o", "x.arrow", "--types", "n: int64"], "", "");
+    }
 }
 
 /// The types of what is in any of the files, in whatever order they are read.
@@ -622,8 +651,8 @@ fn values_of_all_files_give_the_types_of_columns() {
     let text = "{\"n\":1.0,\"at\":\"2024-02-29T00:00:00\",\"s\":null}\n\
                 {\"n\":2.5,\"at\":\"2024-02-29T01:02:03\",\"s\":7}\n";
     assert_eq!(String::from_utf8_lossy(ran.stdout.as_ref()), text);
-    // Only the first records are looked at.
-    let args = ["convert", "a.csv", "b.csv", "-o", "x.arrow", "--infer-records", "1"];
+    // Only the first records are looked at, if what is written cannot be taken back.
+    let args = ["convert", "a.csv", "b.csv", "-o", "-", "--infer-records", "1"];
     let ran = folder.run(&args);
     ran.assert_status(1);
     assert!(ran.stderr.contains("b.csv") && ran.stderr.contains("2.5"), "{}", ran.stderr);
