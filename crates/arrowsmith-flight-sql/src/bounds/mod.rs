@@ -36,6 +36,14 @@ const TOKENS_MAX: usize = 250_000;
 /// Maximum number of operators, and of keywords that act as operators, in a statement.
 const LINKS_MAX: usize = 4_000;
 
+/// Maximum depth of brackets; the parser counts those of expressions, of 47 at most, but not those
+/// of row patterns.
+const BRACKETS_MAX: usize = 200;
+
+/// Maximum number of INTERVAL in a row: the parser reads each as the value of the one before, and
+/// does not count them.
+const INTERVALS_MAX: usize = 8;
+
 /// Maximum depth of expressions and plans.
 const DEPTH_MAX: u32 = 1_200;
 
@@ -80,6 +88,7 @@ pub(crate) fn text(sql: &str) -> Result<(), Status> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
     let tokens = tokens.map_err(|error| refuse(error.to_string()))?;
     let (mut count, mut links) = (0_usize, 0_usize);
+    let (mut open, mut intervals) = (0_usize, 0_usize);
     // A sign after one of these belongs to a number, as in lists of them.
     let mut signs = true;
     for token in &tokens {
@@ -90,6 +99,21 @@ pub(crate) fn text(sql: &str) -> Result<(), Status> {
         let sign = matches!(token, Token::Plus | Token::Minus);
         links += usize::from(is_link(token) && !(sign && signs));
         signs = matches!(token, Token::Comma | Token::LParen);
+        intervals = match token {
+            Token::Word(word) if word.keyword == Keyword::INTERVAL => intervals + 1,
+            _ => 0,
+        };
+        open = match token {
+            Token::LParen | Token::LBracket | Token::LBrace => open + 1,
+            Token::RParen | Token::RBracket | Token::RBrace => open.saturating_sub(1),
+            _ => open,
+        };
+        if open > BRACKETS_MAX {
+            return Err(refuse(format!("more than {BRACKETS_MAX} brackets in one another")));
+        }
+        if intervals > INTERVALS_MAX {
+            return Err(refuse(format!("more than {INTERVALS_MAX} INTERVAL in a row")));
+        }
     }
     if count > TOKENS_MAX {
         return Err(refuse(format!("{count} words and signs are more than {TOKENS_MAX}")));

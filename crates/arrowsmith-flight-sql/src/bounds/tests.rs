@@ -28,6 +28,19 @@ fn chains_are_counted_before_they_are_parsed() {
     }
 }
 
+/// What the parser reads by recursion without counting it.
+#[test]
+fn brackets_and_intervals_are_counted_before_they_are_parsed() {
+    let deep = |count: usize| format!("select 1 from a match_recognize ({}", "(".repeat(count));
+    assert!(text(&deep(BRACKETS_MAX - 1)).is_ok());
+    assert!(text(&deep(BRACKETS_MAX)).unwrap_err().message().contains("brackets"));
+    let row = |count: usize| format!("select {}'1 day'", "interval /* */ ".repeat(count));
+    assert!(text(&row(INTERVALS_MAX)).is_ok());
+    assert!(text(&row(INTERVALS_MAX + 1)).unwrap_err().message().contains("INTERVAL"));
+    let flat = "interval '1 day', (1), [1], ".repeat(1_000);
+    assert!(text(&format!("select {flat} 1")).is_ok());
+}
+
 #[test]
 fn lists_are_flat() {
     let numbers = "-1, ".repeat(50_000);
