@@ -2,18 +2,35 @@
 //! Expands command-line arguments to inputs: paths, patterns, `-`.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use arrowsmith_core::{Error, Result};
 
 use crate::Input;
 
-/// The rules of wildcards: as in a shell, `*` matches neither `/` nor hidden files.
+/// The rules of wildcards: as in a shell, `*` does not match `/`; nor hidden files, see
+/// [`is_hidden`].
 const MATCHING: glob::MatchOptions = glob::MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
-    require_literal_leading_dot: true,
+    // It panics in a folder with a name that is not UTF-8.
+    require_literal_leading_dot: false,
 };
+
+/// Whether a file, or a folder around it, has a name with a dot in front, for which the pattern has
+/// none.
+fn is_hidden(found: &Path, pattern: &str) -> bool {
+    let dotted = |name: &&str| name.starts_with('.');
+    let patterns: Vec<&str> = pattern.split(std::path::is_separator).filter(dotted).collect();
+    let names = found.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy()),
+        _ => None,
+    });
+    let mut hidden = names.filter(|name| name.starts_with('.'));
+    hidden.any(|name| {
+        !patterns.iter().any(|one| glob::Pattern::new(one).is_ok_and(|one| one.matches(&name)))
+    })
+}
 
 /// The inputs that `argument` names: `-` is standard input; an existing path is taken literally;
 /// anything else with `*`, `?` or `[` is a pattern, whose files are sorted by name. `**` matches
@@ -54,6 +71,9 @@ pub(crate) fn matched(path: &Path) -> Result<Option<Matched>> {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     for found in matches {
         let found = found.map_err(|error| Error::io(error.path().to_owned(), error.into()))?;
+        if is_hidden(&found, pattern) {
+            continue;
+        }
         if found.is_dir() { folders.push(found) } else { files.push(found) }
     }
     if files.is_empty() && folders.is_empty() {

@@ -344,6 +344,18 @@ fn patterns_give_files_in_the_order_of_their_names() {
     let deep = names(&expand(at("**/?.json")).unwrap());
     assert_eq!(deep, ["a.json", "b.json", "z.json"]);
     assert_eq!(names(&expand(at("gone.json")).unwrap()), ["gone.json"]);
+    fs::create_dir(at(".sub")).unwrap();
+    fs::write(at(".sub/y.json"), b"").unwrap();
+    assert_eq!(names(&expand(at("**/?.json")).unwrap()), deep);
+    assert_eq!(names(&expand(at(".*.json")).unwrap()), [".hidden.json"]);
+    assert_eq!(names(&expand(at(".s*/*.json")).unwrap()), ["y.json"]);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        let name = std::ffi::OsStr::from_bytes(b"\xff.json");
+        fs::write(folder.path().join(name), b"").unwrap();
+        assert_eq!(names(&expand(at("[ab].json")).unwrap()), ["a.json", "b.json"]);
+    }
     let all = expand_all(&[at("c.txt"), at("a.json"), Path::new("-").to_owned()]).unwrap();
     assert_eq!(names(&all), ["c.txt", "a.json", "Stdin"]);
 }
