@@ -22,6 +22,25 @@ pub const STATUS: u8 = 130;
 /// A cleanup to run when the process exits before the work has ended.
 type Cleaner = Box<dyn FnOnce() + Send>;
 
+/// Makes writing beyond the limit of file sizes (`ulimit -f`) an error, as on a full disk. By
+/// default the system ends the process by a signal.
+pub fn ignore_file_size_limit() {
+    #[cfg(unix)]
+    {
+        /// SIGXFSZ on Linux and macOS.
+        const FILE_SIZE_EXCEEDED: i32 = 25;
+        use tokio::signal::unix::{SignalKind, signal};
+        // The handler stays when the runtime ends.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+        let handled = runtime.and_then(|runtime| {
+            let _context = runtime.enter();
+            signal(SignalKind::from_raw(FILE_SIZE_EXCEEDED))
+        });
+        // Without it, the signal does what it always did.
+        drop(handled);
+    }
+}
+
 /// The handler of SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone, Default)]
 pub struct Interrupt {

@@ -59,6 +59,7 @@ use crate::failure::Failure;
 /// It prints to the process's standard output and standard error and handles its signals: SIGINT
 /// ends the process where the work does not stop by itself. A process runs it once.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    interrupt::ignore_file_size_limit();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => match features::lacking_subcommand(&error) {
