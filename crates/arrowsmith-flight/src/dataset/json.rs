@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
-use arrowsmith::json::{ReaderBuilder, infer_schema};
+use arrowsmith::json::ReaderBuilder;
 use arrowsmith::{
     DataFile, Error, Input, JsonReadOptions, Partitions, Result, UnknownKeys, expand_datasets,
 };
@@ -21,6 +21,8 @@ pub(crate) struct Files {
     options: Box<JsonReadOptions>,
     /// Whether the schema was inferred.
     inferred: bool,
+    /// Whether files are mapped. One that shrinks then ends the server.
+    map: bool,
 }
 
 #[derive(Debug)]
@@ -36,7 +38,11 @@ const LATE: &str = "the schema was inferred from the first records; serve the da
      with --schema";
 
 impl Files {
-    pub(super) fn open(paths: &[PathBuf], options: &JsonReadOptions) -> Result<Snapshot> {
+    pub(super) fn open(
+        paths: &[PathBuf],
+        options: &JsonReadOptions,
+        map: bool,
+    ) -> Result<Snapshot> {
         let found = expand_datasets(paths, Format::Json.extensions())?;
         let partitions = Partitions::new(&found, &[])?;
         let mut files = Vec::with_capacity(found.len());
@@ -52,7 +58,8 @@ impl Files {
             Some(schema) => (Arc::clone(schema), false),
             None => {
                 let inputs = files.iter().map(|file| Input::Path(file.path.clone()));
-                (infer_schema(inputs, options)?.schema, true)
+                let builder = ReaderBuilder::new().options(options.clone()).map_files(map);
+                (builder.infer_schema(inputs)?.schema, true)
             }
         };
         let options = Box::new(JsonReadOptions {
@@ -66,7 +73,7 @@ impl Files {
             schema: partitions.schema(&records),
             rows: None,
             bytes: Some(files.iter().map(|file| file.bytes as u64).sum()),
-            content: Content::Json(Self { files, options, inferred }),
+            content: Content::Json(Self { files, options, inferred, map }),
         })
     }
 
@@ -89,13 +96,13 @@ impl Files {
             batch_bytes: Some(read.batch_bytes),
             ..JsonReadOptions::clone(&self.options)
         };
-        let reader = ReaderBuilder::new().options(options).cancel(Arc::clone(&read.cancel)).open(
-            files.iter().map(|file| DataFile {
+        let builder = ReaderBuilder::new().options(options).map_files(self.map);
+        let reader =
+            builder.cancel(Arc::clone(&read.cancel)).open(files.iter().map(|file| DataFile {
                 input: Input::Path(file.path.clone()),
                 partitions: file.partitions.clone(),
                 deleted: None,
-            }),
-        );
+            }));
         let watched = files.iter().map(|file| (file.path.clone(), file.identity));
         let watched = Watched::new(watched);
         watched.before()?;

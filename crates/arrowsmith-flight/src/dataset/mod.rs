@@ -181,7 +181,7 @@ impl Snapshot {
         let snapshot = match format {
             Format::Parquet => parquet::Files::open(paths)?,
             Format::Ipc => ipc::Files::open(paths, access == FileAccess::Map)?,
-            Format::Json => json::Files::open(paths, json)?,
+            Format::Json => json::Files::open(paths, json, access == FileAccess::Map)?,
         };
         if access == FileAccess::Preload { snapshot.load() } else { Ok(snapshot) }
     }

@@ -104,6 +104,49 @@ async fn a_file_that_shrinks_is_an_error_of_its_streams() {
     }
 }
 
+/// A text is read while it is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_shrinks_is_an_error_of_its_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.jsonl");
+    let lines: String = (0..500_000).map(|n| format!("{{\"x\":{n},\"s\":\"v{n}\"}}\n")).collect();
+    fs::write(&path, &lines).unwrap();
+    let mut options = options();
+    options.message_bytes = 64 << 10;
+    let server = serve(vec![spec(&path)], options).await;
+    let client = client(&server).await;
+    let query = Query::all("t");
+    let info = client.info(&query).await.unwrap();
+    let mut batches = client.read(info, 1).await.unwrap();
+    batches.try_next().await.unwrap().unwrap();
+    cut(&path, lines.len() as u64 / 3);
+    let rest: Result<Vec<_>, Status> = batches.try_collect().await;
+    let status = rest.unwrap_err();
+    assert!([Code::FailedPrecondition, Code::DataLoss].contains(&status.code()), "{status}");
+    assert_eq!(client.list().await.unwrap().len(), 1);
+    server.shutdown().await;
+}
+
+/// Polars writes no stream into a file: the schema in front has no length, and no other reader
+/// needs it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_without_a_stream_in_it_is_read_by_its_footer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("i.arrow");
+    let batches = [numbers(0, 1000), numbers(1000, 1000)];
+    ipc(&path, &batches);
+    let mut bytes = fs::read(&path).unwrap();
+    let start = bytes.windows(4).position(|bytes| bytes == [0xff; 4]).unwrap();
+    let length = u32::from_le_bytes(bytes[start + 4..start + 8].try_into().unwrap()) as usize;
+    bytes.copy_within(start + 8..start + 8 + length, start);
+    bytes[start + length..start + length + 8].fill(0);
+    fs::write(&path, bytes).unwrap();
+    let server = serve(vec![spec(&path)], options()).await;
+    let client = client(&server).await;
+    assert_eq!(read(&client, &Query::all("i")).await.unwrap(), numbers(0, 2000));
+    server.shutdown().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mapped_file_gives_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();

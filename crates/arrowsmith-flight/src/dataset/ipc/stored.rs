@@ -11,8 +11,9 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
+use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions};
 use arrow_ipc::{Block, MessageHeader, root_as_footer, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrowsmith::{Error, Result};
 use arrowsmith_source::FileMap;
 use bytes::Bytes;
@@ -196,15 +197,8 @@ impl Stored {
             let buffer = Buffer::from(bytes);
             caught(|| decoder.read_dictionary(block, &buffer))?;
         }
-        let stream = stream_at(&start);
-        let prefix = get(stream, (PREFIX_BYTES as u64).min(all.saturating_sub(stream)))?;
-        let length = message_bytes(&prefix).ok_or_else(|| unsound("its schema is cut off"))?;
-        let stored = get(stream, length)?;
-        let stored = message(&stored).ok_or_else(|| unsound("its schema is cut off"))?;
-        let first = root_as_message(&stored).map_err(|error| unsound(&error.to_string()))?;
-        if first.header_type() != MessageHeader::Schema {
-            return Err(unsound("it does not begin with its schema"));
-        }
+        // Readers of files need the footer's alone: Polars' have no message of a stream in front.
+        let stored = leading_schema(&start, &mut get).unwrap_or_else(|| schema_message(&schema));
         let mut batches = Vec::new();
         for block in footer.recordBatches().iter().flatten() {
             let (offset, length) = extent(block).ok_or_else(outside)?;
@@ -263,6 +257,26 @@ fn stream_at(start: &Bytes) -> u64 {
         start.get(at..at.saturating_add(4)) == Some(&[0xff; 4])
     };
     (8..=64).step_by(8).find(marked).unwrap_or(8)
+}
+
+/// The message of the schema that the stream inside a file starts with, without its prefix, if
+/// there is one.
+fn leading_schema(start: &Bytes, get: &mut impl FnMut(u64, u64) -> Result<Bytes>) -> Option<Bytes> {
+    let stream = stream_at(start);
+    let length = message_bytes(&get(stream, PREFIX_BYTES as u64).ok()?)?;
+    let stored = message(&get(stream, length).ok()?)?;
+    let is_schema = root_as_message(&stored).ok()?.header_type() == MessageHeader::Schema;
+    is_schema.then_some(stored)
+}
+
+/// The message of a schema, without its prefix.
+fn schema_message(schema: &Schema) -> Bytes {
+    let generator = IpcDataGenerator::default();
+    let mut dictionaries = DictionaryTracker::new(false);
+    let options = IpcWriteOptions::default();
+    let encoded =
+        generator.schema_to_bytes_with_dictionary_tracker(schema, &mut dictionaries, &options);
+    Bytes::from(encoded.ipc_message)
 }
 
 /// The range of the message after a prefix.
