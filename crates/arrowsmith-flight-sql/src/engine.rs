@@ -7,6 +7,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -22,8 +23,9 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::scalar::ScalarValue;
 use futures_util::{FutureExt, StreamExt};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 use tonic::Status;
 
 use crate::balance::BalanceChains;
@@ -39,6 +41,9 @@ use crate::{CATALOG, SCHEMA, SqlOptions, bounds};
 
 /// Maximum number of batches of a result in the queue.
 const AHEAD_BATCHES: usize = 2;
+
+/// How often a wait for batches looks whether anybody still wants them.
+const CANCEL_POLL: Duration = Duration::from_millis(200);
 
 /// Stack size of threads that handle plans. Only what is used of it takes memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -203,17 +208,21 @@ impl QueryEngine {
         })
     }
 
-    /// Runs a statement once for each row of parameters; once, without any.
+    /// Runs a statement once for each row of parameters; once, without any. The batches end soon
+    /// after `cancel` is set, even while none comes.
     pub(crate) async fn run(
         &self,
         sql: String,
         parameters: Vec<Parameters>,
+        cancel: Arc<AtomicBool>,
     ) -> Result<(SchemaRef, Batches), Status> {
         let waits = self.planners.waits(&sql)?;
         bounds::text(&sql)?;
         let task = self.task()?;
         let (send_schema, schema) = oneshot::channel();
         let (sender, mut receiver) = mpsc::channel::<Result<RecordBatch, Error>>(AHEAD_BATCHES);
+        let has_ended = Arc::<AtomicBool>::default();
+        let ended = Arc::clone(&has_ended);
         let task = self.runtime()?.spawn(async move {
             let run =
                 AssertUnwindSafe(task.run(sql, parameters, send_schema, &sender)).catch_unwind();
@@ -226,6 +235,7 @@ impl QueryEngine {
                 // A receiver that is gone does not want to know.
                 let _ = sender.send(Err(carried(status))).await;
             }
+            ended.store(true, Ordering::Release);
         });
         // Dropping the batches ends the query.
         let guard = Abort(task.abort_handle());
@@ -242,7 +252,17 @@ impl QueryEngine {
         };
         let batches = std::iter::from_fn(move || {
             let _running = &guard;
-            receiver.blocking_recv()
+            // That of the server, which ends after its streams.
+            let runtime = Handle::current();
+            loop {
+                match runtime.block_on(async { timeout(CANCEL_POLL, receiver.recv()).await }) {
+                    Ok(Some(next)) => return Some(next),
+                    Ok(None) if has_ended.load(Ordering::Acquire) => return None,
+                    Ok(None) => return Some(Err(carried(Status::unavailable("ending")))),
+                    Err(_) if cancel.load(Ordering::Relaxed) => return Some(Err(Error::Cancelled)),
+                    Err(_) => {}
+                }
+            }
         });
         Ok((schema, Box::new(batches)))
     }

@@ -85,7 +85,7 @@ fn schema_bytes(schema: &Schema) -> Result<Bytes, Status> {
 fn rows(batch: RecordBatch) -> Answer {
     let schema = batch.schema();
     let batches: Batches = Box::new(std::iter::once(Ok(batch)));
-    Answer { schema, batches, ready: true }
+    Answer { schema, batches, ready: true, cancel: Arc::default() }
 }
 
 impl FlightSql {
@@ -176,8 +176,9 @@ impl Extension for FlightSql {
                 return Ok(Some(rows(batch)));
             }
         };
-        let (schema, batches) = self.engine.run(sql, parameters).await?;
-        Ok(Some(Answer { schema, batches, ready: false }))
+        let cancel = Arc::default();
+        let (schema, batches) = self.engine.run(sql, parameters, Arc::clone(&cancel)).await?;
+        Ok(Some(Answer { schema, batches, ready: false, cancel }))
     }
 
     async fn put(

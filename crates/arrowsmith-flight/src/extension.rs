@@ -2,6 +2,9 @@
 //! Room for a protocol on top of Flight: commands that are messages of their own, as Flight SQL's
 //! are.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use arrow_flight::{ActionType, FlightData, FlightDescriptor, FlightInfo, PutResult};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
@@ -20,6 +23,8 @@ pub struct Answer {
     pub batches: Batches,
     /// Whether they are there already, so that no thread is needed to wait for them.
     pub ready: bool,
+    /// Set once they have no reader any more.
+    pub cancel: Arc<AtomicBool>,
 }
 
 /// Answers commands that the service itself does not know. `None` means that the extension does not

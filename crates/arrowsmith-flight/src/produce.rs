@@ -107,11 +107,22 @@ impl Governor {
 
 /// The parts of a stream.
 pub(crate) enum Source {
-    /// Batches: that are there already (`ready`), that have to be decoded, or whose bytes are still
-    /// to come from a client (`waits`), for whom no decoder is kept.
-    Batches { batches: Batches, ready: bool, waits: bool },
+    Batches(Batches, Origin),
     /// Stored messages.
     Messages(ipc::Messages),
+}
+
+/// Where batches come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// They are there already.
+    Memory,
+    /// They have to be decoded, on one of the threads for that.
+    Decoder,
+    /// Their bytes are still to come from a client, for whom no decoder is kept.
+    Client,
+    /// A query makes them, on threads of its own, as long as it takes.
+    Query,
 }
 
 /// One stream.
@@ -164,7 +175,7 @@ impl Production {
                     governor.send(sender, Message::stored(header, body)).await?;
                 }
             }
-            Source::Batches { batches, ready, waits } => {
+            Source::Batches(batches, origin) => {
                 for message in self.encoder.schema().map_err(internal)? {
                     governor.send(sender, message).await?;
                 }
@@ -172,12 +183,14 @@ impl Production {
                 loop {
                     // Room first: nothing is decoded before it is requested.
                     governor.room(sender).await?;
-                    let step = if ready {
+                    let step = if origin == Origin::Memory {
                         work.step()
                     } else {
-                        let permit = match waits {
-                            true => None,
-                            false => Arc::clone(&governor.decoders).acquire_owned().await.ok(),
+                        let permit = match origin {
+                            Origin::Decoder => {
+                                Arc::clone(&governor.decoders).acquire_owned().await.ok()
+                            }
+                            _ => None,
                         };
                         let task = tokio::task::spawn_blocking(move || {
                             let step = work.step();
@@ -191,9 +204,9 @@ impl Production {
                         step
                     };
                     // Bytes that a client sent are his to mend, and not ours to have lost.
-                    let fault = |error: Error| match waits {
-                        true => crate::service::exchange::invalid(&error),
-                        false => status_of(&self.dataset, &error),
+                    let fault = |error: Error| match origin {
+                        Origin::Client => crate::service::exchange::invalid(&error),
+                        _ => status_of(&self.dataset, &error),
                     };
                     match step.map_err(fault)? {
                         Some(messages) => {

@@ -24,7 +24,7 @@ const ROWS: &str = r#"{"a":1,"s":"one","tags":["x","y"],"user":{"id":7,"name":"a
 
 pub struct Sql {
     _folder: tempfile::TempDir,
-    _server: Server,
+    server: Server,
     channel: Channel,
 }
 
@@ -53,7 +53,12 @@ impl Sql {
         let server = Server::start(catalog, options, Some(extension)).await.unwrap();
         let address = format!("http://{}", server.address());
         let channel = Endpoint::from_shared(address).unwrap().connect().await.unwrap();
-        Self { _folder: folder, _server: server, channel }
+        Self { _folder: folder, server, channel }
+    }
+
+    /// Ends the server, once its streams have ended, or after a while.
+    pub async fn shutdown(self) {
+        self.server.shutdown().await;
     }
 
     pub fn client(&self) -> FlightSqlServiceClient<Channel> {

@@ -26,7 +26,7 @@ use super::{Replies, Shared};
 use crate::dataset::Batches;
 use crate::encode::Message;
 use crate::error::{mistake, status_of, unwound};
-use crate::produce::{Production, Source, messages};
+use crate::produce::{Origin, Production, Source, messages};
 use crate::query::COMMAND_BYTES_MAX;
 use crate::select::{Limited, Selected};
 
@@ -141,7 +141,7 @@ pub(crate) async fn exchange(
         .map_err(|error| invalid(&error))?;
     let production = Production {
         dataset: "exchange".to_owned(),
-        source: Source::Batches { batches, ready: false, waits: true },
+        source: Source::Batches(batches, Origin::Client),
         encoder: shared.encoder(&schema)?,
         cancel,
     };

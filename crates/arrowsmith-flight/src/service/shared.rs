@@ -20,7 +20,7 @@ use crate::error::{mistake, status_of, unwound};
 use crate::extension::{Answer, Any, Extension};
 use crate::metrics::Metrics;
 use crate::options::Options;
-use crate::produce::{Governor, Production, Source, messages};
+use crate::produce::{Governor, Origin, Production, Source, messages};
 use crate::query::Query;
 use crate::ticket::{ReadTicket, Signer};
 
@@ -137,9 +137,10 @@ impl Shared {
             && let Some(command) = command_of(&ticket.ticket)
             && let Some(answer) = extension.get(self, &command).await?
         {
-            let Answer { schema, batches, ready } = answer;
+            let Answer { schema, batches, ready, cancel } = answer;
+            let origin = if ready { Origin::Memory } else { Origin::Query };
             let admission = self.governor.admit(4 * self.options.message_bytes as u64).await?;
-            return self.produce("query", &schema, batches, ready, admission, Arc::default());
+            return self.produce("query", &schema, (batches, origin), admission, cancel);
         }
         let ticket = self.signer.open_read(&ticket.ticket)?;
         self.read(ticket).await
@@ -200,7 +201,8 @@ impl Shared {
             .map_err(|error| unwound(error, "the reader of this dataset"))?
             .map_err(|error| status_of(&name, &error));
         let batches = batches.inspect_err(|status| refresh(dataset, status))?;
-        let messages = self.produce(&name, &schema, batches, ready, admission, cancel)?;
+        let origin = if ready { Origin::Memory } else { Origin::Decoder };
+        let messages = self.produce(&name, &schema, (batches, origin), admission, cancel)?;
         Ok(refreshing(messages, Arc::clone(dataset)))
     }
 
@@ -234,14 +236,13 @@ impl Shared {
         &self,
         dataset: &str,
         schema: &SchemaRef,
-        batches: Batches,
-        ready: bool,
+        (batches, origin): (Batches, Origin),
         admission: crate::produce::Admission,
         cancel: Arc<std::sync::atomic::AtomicBool>,
     ) -> Result<Replies<Message>, Status> {
         let production = Production {
             dataset: dataset.to_owned(),
-            source: Source::Batches { batches, ready, waits: false },
+            source: Source::Batches(batches, origin),
             encoder: self.encoder(schema)?,
             cancel,
         };
