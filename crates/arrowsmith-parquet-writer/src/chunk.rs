@@ -128,6 +128,8 @@ pub(crate) struct Described {
     /// Offsets are from the start of the chunk.
     pages: Vec<Location>,
     pub(crate) bytes: u64,
+    /// Number of distinct values, or more.
+    pub(crate) distinct_max: usize,
 }
 
 impl Described {
@@ -202,7 +204,18 @@ impl Chunk {
             column_index: index(leaf, options, &data),
             pages: locations,
             bytes: offset,
+            distinct_max: self.distinct_max(),
         })
+    }
+
+    fn distinct_max(&self) -> usize {
+        let values = |page: &Page| match page.encoding {
+            PageEncoding::DictionaryPage => page.entries,
+            // Each is in the dictionary.
+            PageEncoding::Indices => 0,
+            PageEncoding::Values(_) => page.entries - page.nulls,
+        };
+        self.pages.iter().map(values).sum()
     }
 
     fn encodings(&self, leaf: &Leaf) -> Vec<Named> {

@@ -275,6 +275,43 @@ fn collect(field: &Field, steps: &mut Vec<Step>, found: &mut impl FnMut(&[Step],
     }
 }
 
+/// The schema with wider keys for dictionaries that may have more values than theirs can number,
+/// given the number of values of each leaf: readers make dictionaries of all values of a file.
+pub(crate) fn with_keys_for(schema: &Schema, counts: Vec<usize>) -> Schema {
+    let mut counts = counts.into_iter();
+    let fields: Vec<_> = schema.fields().iter().map(|field| keyed(field, &mut counts)).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+fn keyed(field: &FieldRef, counts: &mut impl Iterator<Item = usize>) -> FieldRef {
+    use DataType as T;
+    let data_type = match field.data_type() {
+        T::Struct(fields) => T::Struct(fields.iter().map(|field| keyed(field, counts)).collect()),
+        T::List(item) => T::List(keyed(item, counts)),
+        T::LargeList(item) => T::LargeList(keyed(item, counts)),
+        T::ListView(item) => T::ListView(keyed(item, counts)),
+        T::LargeListView(item) => T::LargeListView(keyed(item, counts)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(keyed(item, counts), *size),
+        T::Map(entries, sorted) => T::Map(keyed(entries, counts), *sorted),
+        T::Dictionary(keys, values) => {
+            let count = counts.next().unwrap_or_default();
+            let wider = match keys.as_ref() {
+                T::Int8 => (count > 1 << 7).then_some(T::Int32),
+                T::UInt8 => (count > 1 << 8).then_some(T::UInt32),
+                T::Int16 => (count > 1 << 15).then_some(T::Int32),
+                T::UInt16 => (count > 1 << 16).then_some(T::UInt32),
+                _ => None,
+            };
+            T::Dictionary(wider.map_or_else(|| keys.clone(), Box::new), values.clone())
+        }
+        other => {
+            counts.next();
+            other.clone()
+        }
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
 /// An error for a type that has no form in Parquet, or none that is written.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ use crate::levels::leaf_bytes;
 use crate::number::signed;
 use crate::options::{Options, PageVersion, SortedBy};
 use crate::pool::{Column, Group, Pool, Workers};
-use crate::schema::{Leaf, Plan, failed};
+use crate::schema::{Leaf, Plan, failed, with_keys_for};
 
 /// The first bytes of a file; they are its last as well.
 const MAGIC: &[u8] = b"PAR1";
@@ -514,7 +514,13 @@ impl<W: Write> ParquetWriter<W> {
             .map(|(key, value)| KeyValue::new(key.clone(), value.clone()))
             .collect();
         pairs.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        pairs.push(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(stored)));
+        let distinct = |at: usize| {
+            let chunks = self.written.iter().filter_map(|group| group.chunks.get(at)?.as_ref());
+            chunks.map(|chunk| chunk.described.distinct_max).sum()
+        };
+        let counts = (0..self.plan.leaves.len()).map(distinct).collect();
+        let told = with_keys_for(stored, counts);
+        pairs.push(KeyValue::new(ARROW_SCHEMA_META_KEY.to_owned(), encode_arrow_schema(&told)));
         let orders = self.plan.descr.columns().iter().map(|column| {
             ColumnOrder::TYPE_DEFINED_ORDER(ColumnOrder::sort_order_for_type(
                 column.logical_type_ref(),

@@ -148,6 +148,40 @@ fn dictionary_arrays_are_translated() {
     }
 }
 
+/// Each batch has few values, the file more than keys of 8 bits can number: readers make one
+/// dictionary of them.
+#[test]
+fn dictionaries_have_keys_for_all_values_of_the_file() {
+    for (parts, kind) in [(1, DataType::Int8), (2, DataType::Int32)] {
+        let mut batches = Vec::new();
+        for part in 0..parts {
+            let texts = StringArray::from_iter_values((0..100).map(|i| format!("{part}, {i}")));
+            let keys = arrow_array::Int8Array::from_iter_values(0..100);
+            let texts = DictionaryArray::<Int8Type>::try_new(keys, Arc::new(texts)).unwrap();
+            batches.push(batch(vec![("n", Arc::new(NullArray::new(100))), ("d", Arc::new(texts))]));
+        }
+        let schema = batches[0].schema();
+        for encodings in [[].into(), [("d".to_owned(), Encoding::Plain)].into()] {
+            let options = Options { encodings, ..Options::default() };
+            let mut writer =
+                ParquetWriter::try_new(Vec::new(), Arc::clone(&schema), options).unwrap();
+            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            let file: Bytes = writer.close().unwrap().1.into();
+            let cpu = engines::cpu();
+            for reader in [&ParquetRs as &dyn Reader, &ByEngine(cpu.as_ref())] {
+                let found = reader.read(&file, &Ask::default()).unwrap();
+                let values = Box::new(DataType::Utf8);
+                let expected = DataType::Dictionary(Box::new(kind.clone()), values);
+                assert_eq!(found.batches[0].schema().field(1).data_type(), &expected);
+                let count = |batch: &RecordBatch| {
+                    arrow_cast::cast(batch.column(1), &DataType::Utf8).unwrap().len()
+                };
+                assert_eq!(found.batches.iter().map(count).sum::<usize>(), parts * 100);
+            }
+        }
+    }
+}
+
 fn without_dictionaries(rows: &RecordBatch) -> RecordBatch {
     let schema = rows.schema();
     let columns = schema.fields().iter().zip(rows.columns()).map(|(field, column)| {

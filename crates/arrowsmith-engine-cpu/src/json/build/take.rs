@@ -83,6 +83,18 @@ impl Columns {
             DataType::Dictionary(key, _) if program.code(id) == Code::Bool => {
                 bool_dictionary(&array, key)
             }
+            DataType::Dictionary(key, _) => {
+                arrow_cast::cast(&array, data_type).map_err(|error| match error {
+                    ArrowError::DictionaryKeyOverflowError => Error::schema(
+                        "",
+                        format!(
+                            "a batch has more distinct values than dictionary keys of type {key} \
+                             can number: use wider keys"
+                        ),
+                    ),
+                    other => other.into(),
+                })
+            }
             _ => Ok(arrow_cast::cast(&array, data_type)?),
         }
     }
