@@ -48,8 +48,8 @@ pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether values may be cast. A number is no time: it does not say its unit. What has names is
-/// not cast, and what becomes null would be lost.
+/// Whether values may be cast. A number is no time: it does not say its unit; and a time without a
+/// zone is no instant. What has names is not cast, and what becomes null would be lost.
 fn is_of_a_kind(from: &DataType, to: &DataType) -> bool {
     let plain = |data_type: &DataType| match data_type {
         DataType::Dictionary(_, values) => values.as_ref().clone(),
@@ -57,9 +57,21 @@ fn is_of_a_kind(from: &DataType, to: &DataType) -> bool {
     };
     let (from, to) = (plain(from), plain(to));
     let is_unclear = |one: &DataType, other: &DataType| one.is_numeric() && other.is_temporal();
+    let is_told = |one: &DataType, other: &DataType| {
+        !(is_unclear(one, other) || is_local(one) && is_instant(other))
+    };
     !matches!(to, DataType::Null | DataType::Struct(_) | DataType::Map(..))
-        && !is_unclear(&from, &to)
-        && !is_unclear(&to, &from)
+        && is_told(&from, &to)
+        && is_told(&to, &from)
+}
+
+/// Whether it is a time of some place.
+fn is_local(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, None) | DataType::Date32 | DataType::Date64)
+}
+
+fn is_instant(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, Some(_)))
 }
 
 /// A column as another type, to which its own [`conforms`].
@@ -319,6 +331,8 @@ mod tests {
     fn what_would_mean_something_else_is_not_cast() {
         let list = |item: DataType| DataType::new_list(item, true);
         let time = DataType::Timestamp(arrow_schema::TimeUnit::Second, None);
+        let zoned =
+            |zone: &str| DataType::Timestamp(arrow_schema::TimeUnit::Second, Some(zone.into()));
         let words = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         for (from, to, is_it) in [
             (DataType::Int64, time.clone(), false),
@@ -328,6 +342,10 @@ mod tests {
             (DataType::Decimal128(5, 2), DataType::Null, false),
             (DataType::Int64, list(DataType::Int64), false),
             (list(DataType::Int64), DataType::Utf8, false),
+            (zoned("UTC"), time.clone(), false),
+            (time.clone(), zoned("Europe/Paris"), false),
+            (zoned("UTC"), DataType::Date32, false),
+            (zoned("UTC"), zoned("Europe/Paris"), true),
             (DataType::Null, list(DataType::Int64), true),
             (list(DataType::Null), list(time.clone()), true),
             (words.clone(), time.clone(), true),
