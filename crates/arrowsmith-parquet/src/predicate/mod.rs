@@ -188,6 +188,9 @@ mod tests {
             ("a between 1 and 2", "(\"a\" >= 1 and \"a\" <= 2)"),
             ("a == x'00fF'", "\"a\" = x'00ff'"),
             ("5 < a", "\"a\" > 5"),
+            ("TRUE", "true"),
+            ("not (false)", "not (false)"),
+            ("a in () or true", "(\"a\" in () or true)"),
         ] {
             let predicate = Predicate::parse(text).unwrap();
             assert_eq!(predicate.to_string(), shown);
@@ -206,7 +209,6 @@ mod tests {
             "a = 1 b = 2",
             "(a = 1",
             "a = 1)",
-            "a in ()",
             "a in (1",
             "a = 'x",
             "a = x'0'",

@@ -2,6 +2,8 @@
 //! The text of a condition → its tree. A hand-written recursive descent: the grammar has a dozen
 //! words.
 
+use std::borrow::Cow;
+
 use arrowsmith_core::{Error, Result};
 
 use super::{Comparison, Literal, Predicate};
@@ -33,7 +35,20 @@ pub(super) fn parse(text: &str) -> Result<Predicate> {
 }
 
 fn error(text: &str, at: usize, message: &str) -> Error {
-    Error::Config(format!("condition {text:?}, byte {at}: {message}"))
+    Error::Config(format!("condition {:?}, byte {at}: {message}", excerpt(text, at)))
+}
+
+/// A condition, or what is around the byte of a long one: errors travel in headers.
+fn excerpt(text: &str, at: usize) -> Cow<'_, str> {
+    const AROUND: usize = 200;
+    if text.len() <= 2 * AROUND {
+        return Cow::Borrowed(text);
+    }
+    let from = text.floor_char_boundary(at.saturating_sub(AROUND));
+    let to = text.ceil_char_boundary(at.saturating_add(AROUND).min(text.len()));
+    let around = text.get(from..to).unwrap_or_default();
+    let (before, after) = (if from > 0 { "…" } else { "" }, if to < text.len() { "…" } else { "" });
+    Cow::Owned([before, around, after].concat())
 }
 
 fn tokens(text: &str) -> Result<Vec<(usize, Token)>> {
@@ -193,6 +208,13 @@ impl Parser<'_> {
 
     fn condition(&mut self) -> Result<Predicate> {
         let start = self.at;
+        // All, and none, of no conditions.
+        if self.word("true") {
+            return Ok(Predicate::And(Vec::new()));
+        }
+        if self.word("false") {
+            return Ok(Predicate::Or(Vec::new()));
+        }
         let column = match self.next() {
             Some(Token::Value(value)) => return self.turned(value),
             Some(Token::Name(name)) => name,
@@ -258,6 +280,9 @@ impl Parser<'_> {
     fn within(&mut self, column: String) -> Result<Predicate> {
         if !self.take(&Token::Open) {
             return Err(self.expected("("));
+        }
+        if self.take(&Token::Close) {
+            return Ok(Predicate::In { column, values: Vec::new() });
         }
         let mut values = vec![self.value()?];
         while self.take(&Token::Comma) {
