@@ -16,10 +16,10 @@ use arrowsmith_sink::target::{Format, Target, TextCompression};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use pyo3_arrow::input::AnyRecordBatch;
 
 use crate::batches::{Opening, Raised};
 use crate::errors::{config, raised};
+use crate::import::Batches;
 use crate::progress::{Watch, bytes_of};
 use crate::source;
 
@@ -39,11 +39,11 @@ pub(crate) fn write_parquet(
     let py = data.py();
     let (mut watch, mut bytes) = (Watch::new(progress), 0);
     let target = given_target(target, options, Some(Format::Parquet(ParquetOptions::default())))?;
-    let mut reader = data.extract::<AnyRecordBatch>()?.into_reader()?;
-    let schema = reader.schema();
+    let mut batches = Batches::of(data)?;
+    let schema = batches.schema();
     let mut sink = py.detach(|| target.open(&schema, |_| {})).map_err(|error| raised(py, error))?;
     // The stream of another library may need the GIL, as its file objects do.
-    while let Some(batch) = py.detach(|| reader.next()) {
+    while let Some(batch) = py.detach(|| batches.next()) {
         let batch = batch.map_err(|error| stream_error(py, error))?;
         py.detach(|| sink.write(&batch)).map_err(|error| raised(py, error))?;
         if watch.is_on() {

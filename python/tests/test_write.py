@@ -33,6 +33,65 @@ def rows(count: int) -> pyarrow.Table:
     )
 
 
+def nested(kind: pyarrow.DataType, value: Any, depth: int) -> pyarrow.Array:
+    """Seven values in structs and lists of two items in one another, some of them null."""
+    values: list[Any] = [None if n % 3 == 1 else value(n) for n in range(7)]
+    for level in range(depth):
+        if level % 2 == 0:
+            kind = pyarrow.struct({"a": kind, "b": pyarrow.int8()})
+            values = [None if n == 5 else {"a": v, "b": n} for n, v in enumerate(values)]
+        else:
+            kind = pyarrow.list_(kind, 2)
+            values = [None if n == 2 else [v, v] for n, v in enumerate(values)]
+    return pyarrow.array(values, kind)
+
+
+@pytest.mark.parametrize("depth", range(1, 6))
+def test_slices_of_what_is_nested_are_written(tmp_path: Path, depth: int) -> None:
+    columns = {
+        "s": nested(pyarrow.string(), str, depth),
+        "n": nested(pyarrow.int32(), int, depth),
+        "l": nested(
+            pyarrow.list_(pyarrow.struct({"x": pyarrow.int8()})), lambda n: [{"x": n}] * n, depth
+        ),
+        "d": nested(
+            pyarrow.struct({"e": pyarrow.struct({"f": pyarrow.bool_()})}),
+            lambda n: {"e": {"f": n > 3}},
+            depth,
+        ),
+    }
+    table, path = pyarrow.table(columns), tmp_path / "t.parquet"
+    for start, length in [(0, 7), (1, 6), (3, 2), (4, 0)]:
+        part = table.slice(start, length)
+        arrowsmith.write_parquet(part, path)
+        assert pyarrow.parquet.read_table(path).to_pylist() == part.to_pylist()
+        for batch in part.to_batches()[:1]:
+            arrowsmith.write_parquet(batch, path)
+            assert pyarrow.parquet.read_table(path).to_pylist() == batch.to_pylist()
+        reader = pyarrow.RecordBatchReader.from_batches(
+            part.schema, part.to_batches(max_chunksize=1)
+        )
+        arrowsmith.write_parquet(reader, path)
+        assert pyarrow.parquet.read_table(path).to_pylist() == part.to_pylist()
+
+
+def test_what_is_no_table_is_said_to_be_none(tmp_path: Path) -> None:
+    column = pyarrow.chunked_array([[1], [2]])
+    for data in [None, [1], column, pyarrow.array([1]), polars.Series([1])]:
+        with pytest.raises(TypeError, match="^data: "):
+            arrowsmith.write_parquet(data, tmp_path / "t.parquet")  # type: ignore[arg-type]
+    reader = pyarrow.RecordBatchReader.from_batches(rows(1).schema, [])
+    stream = reader.__arrow_c_stream__()
+
+    class Once:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return stream
+
+    arrowsmith.write_parquet(Once(), tmp_path / "t.parquet")
+    with pytest.raises(TypeError, match="taken before"):
+        arrowsmith.write_parquet(Once(), tmp_path / "t.parquet")
+
+
 @pytest.mark.parametrize("codec", ["zstd", "zstd:9", "snappy", "none", "auto"])
 def test_what_is_written_is_read_by_others(tmp_path: Path, codec: str) -> None:
     table, path = rows(20_000), tmp_path / "t.parquet"
