@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -323,6 +324,21 @@ def test_scans_are_refined_and_read_again(scan: arrowsmith.Scan, rows: pa.Table)
         part.limit(1).filter("i = 1")
     limited = part.limit(100).to_polars().filter(pl.col("i") == 2).collect()
     assert limited.equals(expected.head(100).filter(pl.col("i") == 2))
+
+
+def test_the_least_limit_counts() -> None:
+    scan = arrowsmith.scan_json(b'{"id":1}\n{"id":2}\n{"id":3}\n')
+    one = np.int64(1)
+    for limited in (
+        scan.limit(one).limit(2),
+        scan.limit(2).limit(one),
+        scan.limit(one).limit(None),
+        arrowsmith.scan_json(b'{"id":1}\n{"id":2}\n', limit=one).limit(2),
+    ):
+        assert limited.collect().num_rows == 1
+    assert scan.limit(None).collect().num_rows == 3
+    with pytest.raises(TypeError, match="limit: expected a number, found 'x'"):
+        scan.limit(1).limit("x")  # type: ignore[arg-type]
 
 
 def test_json_is_scanned(path: Path, lines: bytes) -> None:

@@ -4,6 +4,7 @@
 Nothing is read before rows or their schema are needed.
 """
 
+import operator
 import os
 import warnings
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
@@ -82,10 +83,12 @@ class Scan:
         before = self._options.get("filter")
         return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
 
-    def limit(self, rows: int) -> "Scan":
-        """Read at most the first ``rows`` rows of those that match."""
+    def limit(self, rows: int | None) -> "Scan":
+        """Read at most the first ``rows`` rows of those that match; with ``None``, as before."""
+        if rows is None:
+            return self
         before = self._options.get("limit")
-        return self._with(limit=min(before, rows) if isinstance(before, int) else rows)
+        return self._with(limit=rows if before is None else min(_number(before), _number(rows)))
 
     @property
     def schema(self) -> Schema:
@@ -315,6 +318,14 @@ class Scan:
 
     def _is_limited(self) -> bool:
         return "limit" in self._options or "skip" in self._options
+
+
+def _number(rows: Any) -> int:
+    """Return a number of rows, which may be one of numpy."""
+    try:
+        return operator.index(rows)
+    except TypeError:
+        raise TypeError(f"limit: expected a number, found {rows!r}") from None
 
 
 def is_expression(condition: object) -> str:
