@@ -196,6 +196,14 @@ def test_what_pieces_raise_is_raised() -> None:
     with pytest.raises(TypeError, match="bytes"):
         asyncio.run(arrowsmith.read_json_async(text(), "a: int64"))  # type: ignore[arg-type]
 
+    async def with_none() -> AsyncIterator[bytes | None]:
+        yield b'{"a":1}\n'
+        yield None
+        yield b'{"a":2}\n'
+
+    with pytest.raises(TypeError, match="bytes, found NoneType"):
+        asyncio.run(arrowsmith.read_json_async(with_none()))  # type: ignore[arg-type]
+
 
 def test_cancelling_ends_the_wait_for_a_piece() -> None:
     """Otherwise the thread would wait for it, and the interpreter for the thread."""

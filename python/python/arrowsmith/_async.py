@@ -7,13 +7,16 @@ Imported when it is needed: ``asyncio`` takes as long to import as all the rest.
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import CancelledError, Future
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from arrowsmith._lib import Batch, Cancel, Reader
 from arrowsmith._sources import opened
 from arrowsmith._types import Source, StorageOptions
 
 T = TypeVar("T")
+
+_END = object()
+"""What follows the last piece: an iterator may yield anything else, by mistake."""
 
 
 async def in_thread(call: Callable[[], T], stop: Callable[[], object]) -> T:
@@ -86,7 +89,7 @@ class _Pieces:
     def __init__(self, pieces: AsyncIterator[bytes], loop: asyncio.AbstractEventLoop) -> None:
         self._pieces = pieces
         self._loop = loop
-        self._waiting: Future[bytes | None] | None = None
+        self._waiting: Future[object] | None = None
         self._stopped = False
         self._rest = memoryview(b"")
 
@@ -102,9 +105,13 @@ class _Pieces:
                 piece = self._waiting.result()
             except CancelledError:
                 raise OSError("source: reading was cancelled") from None
-            if piece is None:
+            if piece is _END:
                 return b""
-            self._rest = memoryview(piece).cast("B")
+            try:
+                self._rest = memoryview(cast(bytes, piece)).cast("B")
+            except TypeError:
+                found = type(piece).__name__
+                raise TypeError(f"source: expected pieces that are bytes, found {found}") from None
         part, self._rest = self._rest[:size], self._rest[size:]
         return bytes(part)
 
@@ -114,8 +121,8 @@ class _Pieces:
         if self._waiting is not None:
             self._waiting.cancel()
 
-    async def _next(self) -> bytes | None:
+    async def _next(self) -> object:
         try:
             return await anext(self._pieces)
         except StopAsyncIteration:
-            return None
+            return _END
