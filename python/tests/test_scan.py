@@ -341,6 +341,42 @@ def test_the_least_limit_counts() -> None:
         scan.limit(1).limit("x")  # type: ignore[arg-type]
 
 
+def test_what_a_select_left_out_stays_so(tmp_path: Path) -> None:
+    record = b'{"id":1,"x":2,"u":{"a":1,"b":2},"c.d":3,"l":[{"k":1,"m":2}]}'
+    scan = arrowsmith.scan_json(record, file_column="f")
+    path = tmp_path / "x.parquet"
+    arrowsmith.write_parquet(arrowsmith.read_json(record), path)
+    parquet = arrowsmith.scan_parquet(path)
+    with pytest.raises(arrowsmith.SchemaError, match=r"field x: there is no such column .* id$"):
+        scan.select("id").select("x")
+    with pytest.raises(arrowsmith.SchemaError, match=r"field x: there is no such column"):
+        scan.select("x", "id").select("id").select("x")
+    with pytest.raises(arrowsmith.SchemaError, match=r"field u.b: there is no such column"):
+        scan.select("u.a").select("u.b")
+    with pytest.raises(arrowsmith.SchemaError, match=r"field id: .* keeps none"):
+        scan.select().select("id")
+    with pytest.raises(arrowsmith.ConfigError, match=r"columns: x: there is no such column"):
+        parquet.select("id").select("x")
+    with pytest.raises(arrowsmith.SchemaError, match=r"field x: there is no such column"):
+        arrowsmith.scan_json(record, columns=("id",)).select("x")
+    for first, second, names in (
+        (["id", "u"], "u", ["u.a", "u.b"]),
+        (["id", "u"], "u.a", ["u.a"]),
+        (["id", "u.a"], "u", ["u.a"]),
+        (["id", '"c.d"'], '"c.d"', ["c.d"]),
+        (["l.k"], "l", ["l"]),
+    ):
+        for of in (scan, parquet):
+            found = pa.table(of.select(first).select(second).collect())
+            found = found.drop(["f"] if of is scan else [])
+            assert found.flatten().column_names == names
+    assert scan.select("id").select("f").schema.names == ["f"]
+    # A query of a column has its type, not that of the source.
+    frame = scan.select("u.a", "id").to_polars().select("u", "f")
+    assert frame.collect()["u"].to_list() == [{"a": 1}]
+    assert scan.select("u.a", "id").to_dataset().to_table(["u"])["u"].to_pylist() == [{"a": 1}]
+
+
 def test_json_is_scanned(path: Path, lines: bytes) -> None:
     whole = pl.DataFrame(arrowsmith.read_json(lines))
     for source in (path, lines, [path]):

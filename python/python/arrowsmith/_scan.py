@@ -15,12 +15,12 @@ from arrowsmith._lib import Reader, Schema, Table
 from arrowsmith._progress import watching
 from arrowsmith._sources import located, opened
 from arrowsmith._types import Progress, SchemaLike, Source, StorageOptions
-from arrowsmith.errors import ConfigError
+from arrowsmith.errors import ConfigError, SchemaError
 
-_CHANGED = {
-    *("columns", "filter", "flatten", "partitions", "rescued_column"),
-    *("file_column", "offset_column", "record_column"),
-}
+_ADDED = ("file_column", "offset_column", "record_column", "rescued_column")
+"""Options with the name of a column that is added."""
+
+_CHANGED = {"columns", "filter", "flatten", "partitions", *_ADDED}
 """Options with which the columns are not those of the records."""
 
 _UNQUOTED = str.maketrans("", "", '"`')
@@ -61,10 +61,16 @@ class Scan:
             self._options["filter"] = self._translated(self._options["filter"])
 
     def select(self, *columns: str | Sequence[str]) -> "Scan":
-        """Keep only these columns, in the order of the source: names, or paths (``user.name``)."""
+        """Keep only these columns, in the order of the source: names, or paths (``user.name``).
+
+        They are some of those that a ``select`` before it keeps.
+        """
         names = [
             name for given in columns for name in ([given] if isinstance(given, str) else given)
         ]
+        before = self._options.get("columns")
+        if isinstance(before, (list, tuple)):
+            names = [kept for name in names for kept in self._kept(name, before)]
         # A key of a column that is left out would be an unknown one.
         return self._with(columns=names, unknown_keys=None)
 
@@ -162,8 +168,7 @@ class Scan:
             if names:
                 options["partitions"] = whole.select(names)
             if self._format == "json":
-                columns = ("file_column", "offset_column", "record_column", "rescued_column")
-                added = {*names, *(options.get(column) for column in columns)}
+                added = {*names, *(options.get(column) for column in _ADDED)}
                 given = whole.select([name for name in whole.names if name not in added])
                 if self._given is None:
                     options.update(self._late_keys())
@@ -245,6 +250,23 @@ class Scan:
     def _with(self, **options: object) -> "Scan":
         options = {**self._options, **options}
         return Scan(self._format, self._source, self._given, options, self._storage)
+
+    def _kept(self, name: str, before: Sequence[str]) -> list[str]:
+        """Return what is left of a column where only those of ``before`` are kept."""
+        path = name.replace('"', "")
+        paths = {column: column.replace('"', "") for column in before}
+        if any(path == other or path.startswith(f"{other}.") for other in paths.values()):
+            return [name]
+        inside = [column for column, other in paths.items() if other.startswith(f"{path}.")]
+        # Those that are added to the records are always kept.
+        if inside or name in map(self._options.get, _ADDED):
+            return inside or [name]
+        message = f"{name}: there is no such column to select: a select before keeps "
+        message += ", ".join(before) or "none"
+        # As of a column that the source lacks.
+        if self._format == "json":
+            raise SchemaError(f"schema, field {message}")
+        raise ConfigError(f"columns: {message}")
 
     def _narrowed(self, names: Sequence[str], of: "Scan") -> "Scan":
         """Return ``select`` of these columns, with the schema of the scan ``of``, if it is known.
