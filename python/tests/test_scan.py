@@ -2,9 +2,11 @@
 """Lazy reading, beside the same query of whole tables by the libraries themselves."""
 
 import asyncio
+import functools
 import io
 import json
 import math
+import operator
 import random
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
@@ -375,6 +377,69 @@ def test_what_a_select_left_out_stays_so(tmp_path: Path) -> None:
     frame = scan.select("u.a", "id").to_polars().select("u", "f")
     assert frame.collect()["u"].to_list() == [{"a": 1}]
     assert scan.select("u.a", "id").to_dataset().to_table(["u"])["u"].to_pylist() == [{"a": 1}]
+
+
+def many(wanted: Any, word: Any, count: int) -> Any:
+    return functools.reduce(word, [wanted(number) for number in range(count)])
+
+
+@pytest.mark.parametrize("count", [66, 300, 700, 5_000])
+def test_conditions_have_many_terms(count: int) -> None:
+    """More than a condition may have parentheses in others, and than Python has frames."""
+    scan = arrowsmith.scan_json(b"".join(b'{"id":%d}\n' % number for number in range(2 * count)))
+    for expected, word, wanted in (
+        (range(count), operator.or_, lambda field, number: field == number),
+        (range(count, 2 * count), operator.and_, lambda field, number: field != number),
+        (range(count), operator.or_, lambda field, number: (field == number) & (field >= 0)),
+    ):
+        if count < 1_000:  # Polars takes minutes to decide 5,000.
+            of_polars = many(functools.partial(wanted, pl.col("id")), word, count)
+            assert scan.to_polars().filter(of_polars).collect()["id"].to_list() == [*expected]
+        of_pyarrow = many(functools.partial(wanted, pc.field("id")), word, count)
+        dataset = scan.to_dataset()
+        assert dataset.to_table(filter=of_pyarrow)["id"].to_pylist() == [*expected]
+        assert "decided by pyarrow: nothing" in dataset.explain(filter=of_pyarrow)
+        assert scan.filter(of_pyarrow).collect()["id"].to_pylist() == [*expected]
+        if count < 400:
+            assert "where: " in scan.filter(of_polars).explain()
+            assert scan.filter(of_polars).collect()["id"].to_pylist() == [*expected]
+    if count < 1_000:
+        text = many(
+            lambda number: f"id = {number} or (id < 0 and id > 1)", "{} or {}".format, count
+        )
+        assert scan.to_duckdb().filter(text).fetchall() == [(number,) for number in range(count)]
+        for _ in range(count):
+            scan = scan.filter("id > 0")
+        assert scan.filter("id < 3 or id = 4").collect()["id"].to_pylist() == [1, 2, 4]
+
+
+def test_what_is_nested_too_deeply_is_left_to_the_other_library() -> None:
+    scan = arrowsmith.scan_json(b'{"id":1}\n{"id":2}\n{"id":3}\n')
+    for depth in (10, 30, 70, 200):
+        for field in (pl.col("id"), pc.field("id")):
+            wanted = field == 2
+            for number in range(depth):
+                wanted = ((wanted | (field == number + 10)) & (field != number + 10)) & ~(
+                    field == 3
+                )
+            both = wanted & (field > 1)
+            if isinstance(field, pl.Expr):
+                found = scan.to_polars().filter(both).collect()["id"].to_list()
+                pushed = translate(both, pl.Schema(scan.schema))
+                if depth < 200:  # Python may not parse what polars writes of deeper ones.
+                    assert pushed is not None
+                    assert pushed.endswith('(not "id" <= 1)')
+            else:
+                found = scan.to_dataset().to_table(filter=both)["id"].to_pylist()
+                assert (
+                    "decided by pyarrow: nothing" in scan.to_dataset().explain(filter=both)
+                ) == (depth < 32)
+            assert found == [2]
+            if depth < 32:
+                assert scan.filter(both).collect()["id"].to_pylist() == [2]
+            else:
+                with pytest.raises(arrowsmith.ConfigError, match="more deeply than a condition"):
+                    scan.filter(both)
 
 
 def test_json_is_scanned(path: Path, lines: bytes) -> None:

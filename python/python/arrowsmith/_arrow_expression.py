@@ -9,6 +9,7 @@ types, and whose metadata is the tree, in the order in which it is walked.
 import math
 import struct
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -56,12 +57,17 @@ class _Columns(NamedTuple):
 
 def exactly(expression: Any, schema: Schema) -> str:
     """Return the condition that is true, false and null as ``expression`` is."""
+    instead = "to_dataset().scanner(filter=...)"
     tree, types = _tree(expression), pa.schema(schema)
-    condition = None if tree is None else _exact(tree, _Columns(types, lambda: _names(types)))
+    try:
+        condition = None if tree is None else _exact(tree, _Columns(types, lambda: _names(types)))
+    except RecursionError:
+        raise _conditions.too_deep(expression, instead) from None
     if condition is None:
-        raise ConfigError(
-            f"filter: only pyarrow can decide {expression}: use to_dataset().scanner(filter=...)"
-        )
+        shown = _conditions.shown(expression)
+        raise ConfigError(f"filter: only pyarrow can decide {shown}: use {instead}")
+    if not _conditions.fits(condition):
+        raise _conditions.too_deep(expression, instead)
     return condition
 
 
@@ -80,8 +86,13 @@ def translate(
     if tree is None:
         return None, False
     columns = _Columns(schema, lambda: _names(pa.schema(whole()) if whole else schema), is_sql)
-    exact = _exact(tree, columns)
-    return (exact, True) if exact else (_weaker(tree, columns), False)
+    try:
+        exact = _exact(tree, columns)
+        if exact and _conditions.fits(exact):
+            return exact, True
+        return _weaker(tree, columns), False
+    except RecursionError:
+        return None, False
 
 
 def kept(expression: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -107,6 +118,9 @@ def _decided(tree: Any, batch: pa.RecordBatch) -> Any:
         for name in tree.path[1:]:
             found = pc.call_function("struct_field", [found], pc.StructFieldOptions([name]))
         return found.dictionary_decode() if pa.types.is_dictionary(found.type) else found
+    if tree.name in ("and_kleene", "or_kleene"):
+        parts = (_decided(part, batch) for part in _terms(tree, tree.name))
+        return reduce(lambda left, right: pc.call_function(tree.name, [left, right]), parts)
     given = [_decided(part, batch) for part in tree.arguments]
     if tree.name in _COMPARISONS:
         return _compared(tree.name, *given)
@@ -116,7 +130,7 @@ def _decided(tree: Any, batch: pa.RecordBatch) -> Any:
             same = _compared("equal", given[0], value, are_zeros_equal=False)
             found = pc.call_function("or_kleene", [found, same])
         return found
-    if tree.name in ("and_kleene", "or_kleene", "invert", "is_null", "is_valid"):
+    if tree.name in ("invert", "is_null", "is_valid"):
         return pc.call_function(tree.name, given)
     raise NotImplementedError(f"filter: there is no {tree.name} in a condition of DataFusion")
 
@@ -154,16 +168,27 @@ def columns(expression: Any, schema: pa.Schema) -> set[str]:
 
 
 def _weaker(tree: Any, columns: _Columns) -> str | None:
-    """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
+    """Return what holds wherever ``tree`` does, in parentheses.
+
+    Of a conjunction, the parts that are understood.
+    """
     if isinstance(tree, _Call) and tree.name in ("and_kleene", "and"):
-        parts = [_weaker(part, columns) for part in tree.arguments]
-        return " and ".join(part for part in parts if part) or None
+        parts = [_weaker(part, columns) for part in _terms(tree, "and_kleene", "and")]
+        known = [part for part in parts if part and _conditions.fits(part)]
+        return _conditions.joined("and", known) if len(known) > 1 else next(iter(known), None)
     if isinstance(tree, _Call) and tree.name in ("or_kleene", "or"):
-        parts = [_weaker(part, columns) for part in tree.arguments]
-        return "(" + " or ".join(f"({part})" for part in parts) + ")" if all(parts) else None
+        parts = [_weaker(part, columns) for part in _terms(tree, "or_kleene", "or")]
+        return _conditions.joined("or", parts)
     if columns.is_sql and isinstance(tree, _Call) and tree.name in _COMPARISONS:
         return _comparison(*_sides(tree), columns, is_weaker=True)
     return _exact(tree, columns)
+
+
+def _terms(tree: Any, *names: str) -> list[Any]:
+    """Return what calls of these functions, one in another, are about."""
+    return _conditions.terms(
+        tree, lambda part: part.arguments if isinstance(part, _Call) and part.name in names else ()
+    )
 
 
 def _exact(tree: Any, columns: _Columns) -> str | None:
@@ -173,8 +198,8 @@ def _exact(tree: Any, columns: _Columns) -> str | None:
         return f"({column[0]} = true)" if column and pa.types.is_boolean(column[1]) else None
     name, given = tree.name, tree.arguments
     if name in ("and_kleene", "or_kleene"):
-        parts = [_exact(part, columns) for part in given]
-        return f"({parts[0]} {name[:-7]} {parts[1]})" if all(parts) else None
+        parts = [_exact(part, columns) for part in _terms(tree, name)]
+        return _conditions.joined(name.removesuffix("_kleene"), parts)
     if name == "invert":
         inner = _exact(given[0], columns)
         return inner and f"(not {inner})"
@@ -311,11 +336,8 @@ def _is_binary(of: pa.DataType) -> bool:
 
 
 def _fields(tree: Any) -> Iterator[_Field]:
-    if isinstance(tree, _Field):
-        yield tree
-    elif isinstance(tree, _Call):
-        for part in tree.arguments:
-            yield from _fields(part)
+    parts = _conditions.terms(tree, lambda part: part.arguments if isinstance(part, _Call) else ())
+    return (part for part in parts if isinstance(part, _Field))
 
 
 def _tree(expression: Any) -> Any:
@@ -326,7 +348,7 @@ def _tree(expression: Any) -> Any:
         _, (pickled,) = expression.__reduce__()
         literals = pa.ipc.open_file(pickled).get_batch(0)
         pairs = iter(_metadata(bytes(pickled)))
-        tree = _node(next(pairs), pairs, literals)
+        tree = _node(pairs, literals)
     except (pa.ArrowException, IndexError, KeyError, TypeError, ValueError, struct.error):
         return None
     except (NotImplementedError, StopIteration, UnicodeDecodeError):
@@ -334,26 +356,33 @@ def _tree(expression: Any) -> Any:
     return tree
 
 
-def _node(pair: tuple[str, str], pairs: Iterator[tuple[str, str]], literals: Any) -> Any:
-    kind, value = pair
-    if kind == "literal":
-        return _Literal(literals.column(int(value))[0])
-    if kind == "field_ref":
-        return _Field((value,))
-    if kind == "nested_field_ref":
-        parts = [_node(next(pairs), pairs, literals) for _ in range(int(value))]
-        return _Field(tuple(name for part in parts for name in part.path))
-    if kind != "call":
-        raise ValueError(kind)
-    arguments: list[Any] = []
-    options: dict[str, Any] = {}
-    while (pair := next(pairs))[0] != "end":
-        if pair[0] == "options":
-            given = literals.column(int(pair[1]))[0]
-            options = {name: _option(given[name]) for name in given}
+def _node(pairs: Iterator[tuple[str, str]], literals: Any) -> Any:
+    """Return the next expression. By a loop: calls may be nested as deeply as there are terms."""
+    calls: list[_Call] = []
+    while True:
+        kind, value = next(pairs)
+        if kind == "call":
+            calls.append(_Call(value, [], {}))
+            continue
+        if kind == "options":
+            given = literals.column(int(value))[0]
+            calls[-1].options.update({name: _option(given[name]) for name in given})
+            continue
+        node: Any
+        if kind == "end":
+            node = calls.pop()
+        elif kind == "literal":
+            node = _Literal(literals.column(int(value))[0])
+        elif kind == "field_ref":
+            node = _Field((value,))
+        elif kind == "nested_field_ref":
+            parts = [_node(pairs, literals) for _ in range(int(value))]
+            node = _Field(tuple(name for part in parts for name in part.path))
         else:
-            arguments.append(_node(pair, pairs, literals))
-    return _Call(value, arguments, options)
+            raise ValueError(kind)
+        if not calls:
+            return node
+        calls[-1].arguments.append(node)
 
 
 def _option(given: Any) -> Any:

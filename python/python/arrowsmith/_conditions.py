@@ -7,7 +7,10 @@ other library decides it again.
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta, timezone
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from arrowsmith import _lib
+from arrowsmith.errors import ConfigError
 
 Tree: TypeAlias = "Sequence[tuple[str, Tree]]"
 """Names of columns, each with the fields inside of it if it is a struct."""
@@ -16,6 +19,54 @@ BEYOND = 2**53
 """Integers from here on are not exact as floating-point numbers."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+_SHOWN = 200
+"""Characters of an expression in a message."""
+
+
+def terms(tree: Any, inside: Callable[[Any], Sequence[Any]]) -> list[Any]:
+    """Return the terms of a chain of one operator, in order, however they are nested.
+
+    ``inside`` returns the operands of an expression with this operator, and none of others. There
+    may be more terms than Python has frames, and than a condition may have parentheses in others.
+    """
+    found, rest = [], [tree]
+    while rest:
+        part = rest.pop()
+        if operands := inside(part):
+            rest += reversed(operands)
+        else:
+            found.append(part)
+    return found
+
+
+def joined(word: str, parts: Sequence[str | None]) -> str | None:
+    """Return conditions joined by ``and`` or ``or``, in parentheses, if there are all of them."""
+    known = [part for part in parts if part]
+    return f"({f' {word} '.join(known)})" if len(known) == len(parts) else None
+
+
+def fits(condition: str) -> bool:
+    """Whether a scan takes this condition: parentheses in others are limited."""
+    try:
+        # What a scan keeps has more of them than what it is given.
+        _lib.condition(_lib.condition(condition))
+    except ConfigError:
+        return False
+    return True
+
+
+def too_deep(expression: object, instead: str) -> ConfigError:
+    """Return the error of an expression that is no condition for its nesting."""
+    return ConfigError(
+        f"filter: {shown(expression)} is nested more deeply than a condition may be: use {instead}"
+    )
+
+
+def shown(expression: object) -> str:
+    """Return the text of an expression, or its start."""
+    text = str(expression)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def path(names: Sequence[str], columns: Callable[[], Tree]) -> str | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from arrowsmith._scan import Scan
 
 _COMPARISONS = {"Eq": "=", "NotEq": "!=", "Lt": "<", "LtEq": "<=", "Gt": ">", "GtEq": ">="}
+_WORDS = {"And": "and", "LogicalAnd": "and", "Or": "or", "LogicalOr": "or"}
 _INTEGERS = (
     *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.Int128),
     *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
@@ -75,14 +76,18 @@ class _Columns(NamedTuple):
 
 def exactly(predicate: Any, schema: Schema) -> str:
     """Return the condition that is true, false and null as ``predicate`` is."""
-    condition = None
+    condition, instead = None, "to_polars().filter(...)"
     if isinstance(predicate, pl.Expr):
         types = pl.Schema(schema)
-        condition = _exact(_tree(predicate), _Columns(types, lambda: _names(types)))
+        try:
+            condition = _exact(_tree(predicate), _Columns(types, lambda: _names(types)))
+        except RecursionError:
+            raise _conditions.too_deep(predicate, instead) from None
     if condition is None:
-        raise ConfigError(
-            f"filter: only polars can decide {predicate}: use to_polars().filter(...)"
-        )
+        shown = _conditions.shown(predicate)
+        raise ConfigError(f"filter: only polars can decide {shown}: use {instead}")
+    if not _conditions.fits(condition):
+        raise _conditions.too_deep(predicate, instead)
     return condition
 
 
@@ -94,7 +99,10 @@ def translate(
     ``whole`` returns the schema with the columns that are not selected.
     """
     columns = _Columns(schema, lambda: _names(pl.Schema(whole()) if whole else schema))
-    return _weaker(_tree(predicate), columns)
+    try:
+        return _weaker(_tree(predicate), columns)
+    except RecursionError:
+        return None  # Polars decides it, whose expressions may be nested more deeply.
 
 
 def _tree(predicate: pl.Expr) -> Any:
@@ -106,21 +114,28 @@ def _tree(predicate: pl.Expr) -> Any:
 
 def _weaker(tree: Any, columns: _Columns) -> str | None:
     """Return what holds wherever ``tree`` does: of a conjunction, the parts that are understood."""
-    operation = _field(tree, "BinaryExpr")
-    if operation and operation["op"] in ("And", "LogicalAnd"):
-        parts = [_weaker(operation[side], columns) for side in ("left", "right")]
-        return " and ".join(part for part in parts if part) or None
-    return _exact(tree, columns)
+    parts = [_exact(part, columns) for part in _conditions.terms(tree, _operands("and"))]
+    return " and ".join(part for part in parts if part and _conditions.fits(part)) or None
+
+
+def _operands(word: str) -> Callable[[Any], list[Any]]:
+    """Return what returns the sides of an expression with this operator."""
+
+    def operands(tree: Any) -> list[Any]:
+        operation = _field(tree, "BinaryExpr")
+        is_one = operation and _WORDS.get(operation["op"]) == word
+        return [operation["left"], operation["right"]] if is_one else []
+
+    return operands
 
 
 def _exact(tree: Any, columns: _Columns) -> str | None:
     """Return what is true, false and null as ``tree`` is, in parentheses."""
     if operation := _field(tree, "BinaryExpr"):
         left, right, op = operation["left"], operation["right"], operation["op"]
-        words = {"And": "and", "LogicalAnd": "and", "Or": "or", "LogicalOr": "or"}
-        if word := words.get(op):
-            parts = [_exact(left, columns), _exact(right, columns)]
-            return f"({parts[0]} {word} {parts[1]})" if all(parts) else None
+        if word := _WORDS.get(op):
+            parts = _conditions.terms(tree, _operands(word))
+            return _conditions.joined(word, [_exact(part, columns) for part in parts])
         if op in _COMPARISONS:
             if "Literal" in left:
                 left, right = right, left
@@ -140,7 +155,7 @@ def _exact(tree: Any, columns: _Columns) -> str | None:
                 _comparison(given[0], low, given[1], columns),
                 _comparison(given[0], high, given[2], columns),
             ]
-            return f"({both[0]} and {both[1]})" if all(both) else None
+            return _conditions.joined("and", both)
     elif (column := _column(tree, columns)) and column[1] == pl.Boolean:
         return f"({column[0]} = true)"
     return None

@@ -29,6 +29,15 @@ SPLIT_BYTES = "64MiB"
 """The size of a part, unless another one is given."""
 
 
+class _All(str):
+    """Conditions joined by ``and``, to which others are added without more parentheses.
+
+    Those of the parts are there: the library's text of ``and`` and ``or`` is in parentheses.
+    """
+
+    __slots__ = ()
+
+
 class Scan:
     """A source that is read when its rows are needed, as often as they are needed.
 
@@ -87,7 +96,10 @@ class Scan:
         condition = self._translated(condition)
         text = _lib.condition(condition)
         before = self._options.get("filter")
-        return self._with(filter=f"({_lib.condition(before)}) and ({text})" if before else text)
+        if before:
+            before = before if isinstance(before, _All) else _lib.condition(before)
+            text = _All(f"{before} and {text}")
+        return self._with(filter=text)
 
     def limit(self, rows: int | None) -> "Scan":
         """Read at most the first ``rows`` rows of those that match; with ``None``, as before."""
