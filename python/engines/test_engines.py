@@ -141,6 +141,24 @@ def test_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["rows"] == 2
 
 
+def test_datafusion_decides_what_no_condition_can_be_about() -> None:
+    import datafusion
+
+    data = b'{"id":1,"a":1}\n{"id":2,"a":"x"}\n{"id":3}\n'
+    scan = arrowsmith.scan_json(data, record_column="r", offset_column="o", rescued_column="q")
+    for condition, expected in [
+        ("a is null", [3]),
+        ("a is not null", [1, 2]),
+        ("r > 0", [2, 3]),
+        ("o > 15", [3]),
+        ("q is null", [1, 2, 3]),
+    ]:
+        context = datafusion.SessionContext()
+        context.register_view("t", scan.to_datafusion(context))
+        found = context.sql(f"select id from t where {condition}").to_pydict()
+        assert found.get("id", []) == expected, condition
+
+
 def test_datafusion_reads_only_columns_of_a_query(tmp_path: Path) -> None:
     import datafusion
 

@@ -327,6 +327,42 @@ def test_a_limit_comes_before_the_condition(scan: arrowsmith.Scan) -> None:
         assert connection.sql("select count(*) from t where k >= 5").fetchall() == [(5,)]
 
 
+def test_what_no_condition_can_be_about_is_left_to_the_other_library() -> None:
+    """JSON text, and columns that are added to the rows that a condition keeps."""
+    data = b'{"id":1,"a":1,"u":{"a":1}}\n{"id":2,"a":"x","u":{"a":"x"}}\n{"id":3}\n'
+    scan = arrowsmith.scan_json(
+        data, record_column="r", offset_column="o", rescued_column="q", file_column="f"
+    )
+    inside, of_pyarrow = pl.col("u").struct.field("a"), pc.field("u", "a")
+    cases: list[tuple[Any, Any, str, list[int]]] = [
+        (pl.col("a").is_null(), pc.field("a").is_null(), "a is null", [3]),
+        (pl.col("a").is_not_null(), pc.field("a").is_valid(), "a is not null", [1, 2]),
+        (~pl.col("a").is_null(), ~pc.field("a").is_null(), "not a is null", [1, 2]),
+        (inside.is_null(), of_pyarrow.is_null(), "u['a'] is null", [3]),
+        (inside.is_not_null(), of_pyarrow.is_valid(), "u['a'] is not null", [1, 2]),
+        (pl.col("r") > 0, pc.field("r") > 0, "r > 0", [2, 3]),
+        (pl.col("o") > 30, pc.field("o") > 30, "o > 30", [3]),
+        (pl.col("q").is_null(), pc.field("q").is_null(), "q is null", [1, 2, 3]),
+        (pl.col("f").is_null(), pc.field("f").is_null(), "f is null", [1, 2, 3]),
+    ]
+    for of_polars, of_pyarrow, text, expected in cases:
+        for extra in (False, True):
+            wanted = of_polars & (pl.col("id") > 1) if extra else of_polars
+            other = of_pyarrow & (pc.field("id") > 1) if extra else of_pyarrow
+            sql = f"({text}) and id > 1" if extra else text
+            rows = [number for number in expected if number > extra]
+            assert scan.to_polars().filter(wanted).collect()["id"].to_list() == rows, text
+            dataset = scan.to_dataset()
+            assert dataset.to_table(filter=other)["id"].to_pylist() == rows, text
+            assert ("where: " in dataset.explain(filter=other)) == (extra or text[0] == "f")
+            with duckdb.connect() as connection:
+                found = scan.to_duckdb(connection).filter(sql).project("id").fetchall()
+            assert [number for (number,) in found] == rows, text
+    for wanted in (pl.col("a").is_null(), pc.field("r") > 0):
+        with pytest.raises(arrowsmith.ConfigError, match="only p"):
+            scan.filter(wanted)
+
+
 def test_json_is_a_dataset(path: Path) -> None:
     dataset = arrowsmith.scan_json(path).to_dataset()
     wanted = (pc.field("user", "age") < 10) & pc.field("ok")

@@ -226,7 +226,9 @@ def pushed(
     if condition is not None:
         # A limit is of rows before the condition.
         if not scan._is_limited():
-            text, is_exact = _arrow_expression.translate(condition, types, scan._whole, is_sql)
+            text, is_exact = _arrow_expression.translate(
+                condition, types, scan._whole, is_sql, scan._unread()
+            )
             scan = scan if text is None else scan.filter(text)
             condition = None if is_exact else condition
         if condition is not None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arrowsmith import _conditions
-from arrowsmith._conditions import BEYOND, Tree
+from arrowsmith._conditions import BEYOND, Tree, Unread
 from arrowsmith._lib import Schema
 from arrowsmith.errors import ConfigError
 
@@ -29,6 +29,7 @@ _COMPARISONS = {
     "greater_equal": ">=",
 }
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_READ = Unread()
 _MATCH = 0  # pyarrow's number for `is_in` that is true or false of null, never null.
 
 
@@ -51,16 +52,18 @@ class _Columns(NamedTuple):
 
     types: pa.Schema
     tree: Callable[[], Tree]
+    unread: Unread
     is_sql: bool = False
     """Whether DataFusion means the expression, of whose functions some are not pyarrow's."""
 
 
-def exactly(expression: Any, schema: Schema) -> str:
+def exactly(expression: Any, schema: Schema, unread: Unread = _READ) -> str:
     """Return the condition that is true, false and null as ``expression`` is."""
     instead = "to_dataset().scanner(filter=...)"
     tree, types = _tree(expression), pa.schema(schema)
+    columns = _Columns(types, lambda: _names(types), unread)
     try:
-        condition = None if tree is None else _exact(tree, _Columns(types, lambda: _names(types)))
+        condition = None if tree is None else _exact(tree, columns)
     except RecursionError:
         raise _conditions.too_deep(expression, instead) from None
     if condition is None:
@@ -76,6 +79,7 @@ def translate(
     schema: pa.Schema,
     whole: Callable[[], Any] | None = None,
     is_sql: bool = False,
+    unread: Unread = _READ,
 ) -> tuple[str | None, bool]:
     """Return a condition that is true wherever ``expression`` is, and whether nowhere else.
 
@@ -85,7 +89,9 @@ def translate(
     tree = _tree(expression)
     if tree is None:
         return None, False
-    columns = _Columns(schema, lambda: _names(pa.schema(whole()) if whole else schema), is_sql)
+    columns = _Columns(
+        schema, lambda: _names(pa.schema(whole()) if whole else schema), unread, is_sql
+    )
     try:
         exact = _exact(tree, columns)
         if exact and _conditions.fits(exact):
@@ -264,21 +270,31 @@ def _one_of(quoted: str, of: pa.DataType, values: Any, is_sql: bool) -> str | No
 
 def _column(tree: Any, columns: _Columns) -> tuple[str, pa.DataType] | None:
     """Return the quoted path and the type of a column with values, or of such a field of one."""
-    if not isinstance(tree, _Field):
+    if not isinstance(tree, _Field) or tree.path[0] in columns.unread.names:
         return None
     fields: Any = columns.types
     of: Any = None
+    field: Any = None
     for name in tree.path:
         if isinstance(fields, pa.DataType) and not pa.types.is_struct(fields):
             return None
         at = fields.get_field_index(name)
         if at < 0:
             return None
-        fields = of = fields.field(at).type
+        field = fields.field(at)
+        fields = of = field.type
+    if columns.unread.json and _is_json(field):
+        return None
     if pa.types.is_dictionary(of):
         of = of.value_type
     path = None if pa.types.is_nested(of) else _conditions.path(tree.path, columns.tree)
     return (path, of) if path else None
+
+
+def _is_json(field: Any) -> bool:
+    # A version of pyarrow that has no such type leaves its name in the metadata.
+    name = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode()
+    return bool(getattr(field.type, "extension_name", name) == _conditions.JSON)
 
 
 def _names(fields: Any) -> Tree:

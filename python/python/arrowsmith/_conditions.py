@@ -5,15 +5,18 @@ Such a translation is exact, or it may keep more rows than the expression, never
 other library decides it again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import date, datetime, timedelta, timezone
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from arrowsmith import _lib
 from arrowsmith.errors import ConfigError
 
 Tree: TypeAlias = "Sequence[tuple[str, Tree]]"
 """Names of columns, each with the fields inside of it if it is a struct."""
+
+JSON = "arrow.json"
+"""The extension type of JSON text."""
 
 BEYOND = 2**53
 """Integers from here on are not exact as floating-point numbers."""
@@ -22,6 +25,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 _SHOWN = 200
 """Characters of an expression in a message."""
+
+
+class Unread(NamedTuple):
+    """Columns that no condition of a scan can be about, which only the other library decides."""
+
+    names: Collection[str] = ()
+    """Columns that are added to the rows for which the condition is true."""
+    json: bool = False
+    """Whether values that are JSON text are such: a reader of JSON compares them with nothing."""
 
 
 def terms(tree: Any, inside: Callable[[Any], Sequence[Any]]) -> list[Any]:

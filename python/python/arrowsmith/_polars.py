@@ -14,7 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from arrowsmith import _conditions
-from arrowsmith._conditions import BEYOND, Tree
+from arrowsmith._conditions import BEYOND, Tree, Unread
 from arrowsmith._lib import Schema
 from arrowsmith._scan import is_plain
 from arrowsmith.errors import ConfigError
@@ -29,6 +29,7 @@ _INTEGERS = (
     *(pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
 )
 _PER_SECOND = {"Milliseconds": 10**3, "Microseconds": 10**6, "Nanoseconds": 10**9}
+_READ = Unread()
 _UNITS = {"ms": "Milliseconds", "us": "Microseconds", "ns": "Nanoseconds"}
 
 
@@ -46,7 +47,7 @@ def lazy_frame(scan: "Scan") -> pl.LazyFrame:
     ) -> Iterator[pl.DataFrame]:
         wanted = scan
         if predicate is not None and rows is None and not scan._is_limited():
-            condition = translate(predicate, schema(), scan._whole)
+            condition = translate(predicate, schema(), scan._whole, scan._unread())
             wanted = wanted if condition is None else wanted.filter(condition)
         if columns and all(map(is_plain, columns)):
             wanted = wanted._narrowed(columns, scan)
@@ -72,15 +73,17 @@ class _Columns(NamedTuple):
 
     types: pl.Schema
     tree: Callable[[], Tree]
+    unread: Unread
 
 
-def exactly(predicate: Any, schema: Schema) -> str:
+def exactly(predicate: Any, schema: Schema, unread: Unread = _READ) -> str:
     """Return the condition that is true, false and null as ``predicate`` is."""
     condition, instead = None, "to_polars().filter(...)"
     if isinstance(predicate, pl.Expr):
         types = pl.Schema(schema)
+        columns = _Columns(types, lambda: _names(types), unread)
         try:
-            condition = _exact(_tree(predicate), _Columns(types, lambda: _names(types)))
+            condition = _exact(_tree(predicate), columns)
         except RecursionError:
             raise _conditions.too_deep(predicate, instead) from None
     if condition is None:
@@ -92,13 +95,16 @@ def exactly(predicate: Any, schema: Schema) -> str:
 
 
 def translate(
-    predicate: pl.Expr, schema: pl.Schema, whole: Callable[[], Schema] | None = None
+    predicate: pl.Expr,
+    schema: pl.Schema,
+    whole: Callable[[], Schema] | None = None,
+    unread: Unread = _READ,
 ) -> str | None:
     """Return a condition that is true wherever ``predicate`` is, if there is a useful one.
 
     ``whole`` returns the schema with the columns that are not selected.
     """
-    columns = _Columns(schema, lambda: _names(pl.Schema(whole()) if whole else schema))
+    columns = _Columns(schema, lambda: _names(pl.Schema(whole()) if whole else schema), unread)
     try:
         return _weaker(_tree(predicate), columns)
     except RecursionError:
@@ -179,6 +185,8 @@ def _comparison(left: Any, op: str, right: Any, columns: _Columns) -> str | None
 def _column(tree: Any, columns: _Columns) -> tuple[str, Any] | None:
     """Return the quoted path and the type of a column, or of a field of one."""
     found = _found(tree, columns.types)
+    if found and _is_unread(*found, columns.unread):
+        return None
     path = found and _conditions.path(found[0], columns.tree)
     return (path, found[1]) if found and path else None
 
@@ -195,6 +203,12 @@ def _found(tree: Any, types: pl.Schema) -> tuple[tuple[str, ...], Any] | None:
                 if field.name == of:
                     return (*parent[0], of), field.dtype
     return None
+
+
+def _is_unread(names: tuple[str, ...], of: Any, unread: Unread) -> bool:
+    # Before polars had extension types, it took these values for text.
+    is_json = hasattr(of, "ext_name") and of.ext_name() == _conditions.JSON
+    return names[0] in unread.names or (is_json and unread.json)
 
 
 def _names(types: pl.Schema) -> Tree:

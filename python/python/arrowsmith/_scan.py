@@ -11,6 +11,7 @@ from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from arrowsmith import _lib
+from arrowsmith._conditions import Unread
 from arrowsmith._lib import Reader, Schema, Table
 from arrowsmith._progress import watching
 from arrowsmith._sources import located, opened
@@ -318,10 +319,16 @@ class Scan:
         if library == "polars":
             from arrowsmith import _polars
 
-            return _polars.exactly(condition, schema)
+            return _polars.exactly(condition, schema, self._unread())
         from arrowsmith import _arrow_expression
 
-        return _arrow_expression.exactly(condition, schema)
+        return _arrow_expression.exactly(condition, schema, self._unread())
+
+    def _unread(self) -> Unread:
+        """Return the columns that a condition cannot be about."""
+        # The name of a file is known before its rows are.
+        added = [self._options.get(option) for option in _ADDED if option != "file_column"]
+        return Unread([name for name in added if isinstance(name, str)], self._format == "json")
 
     def _late_keys(self) -> dict[str, object]:
         """Return how parts, which are given the inferred schema, handle keys that it lacks."""
