@@ -363,6 +363,28 @@ def test_what_no_condition_can_be_about_is_left_to_the_other_library() -> None:
             scan.filter(wanted)
 
 
+@pytest.mark.parametrize("of", [pl.col, pc.field])
+def test_columns_that_are_not_there_are_named(of: Any, file: Path, path: Path) -> None:
+    late = path.read_bytes() + b'{"id":-1,"late":1}'
+    sampled = r"no column late among those of the first records: .*text, or infer_records='all'$"
+    with pytest.raises(arrowsmith.ConfigError, match=sampled):
+        arrowsmith.read_json(late, filter=of("late") > 0)
+    with pytest.raises(arrowsmith.ConfigError, match=sampled):
+        arrowsmith.scan_json(late).filter((of("id") > 0) & (of("late") > 0))
+    for given in ("late > 0", of("late") > 0):
+        found = arrowsmith.read_json(late, filter=given, infer_records="all")
+        assert found["id"].to_pylist() == [-1]
+    assert arrowsmith.read_json(late, filter="late > 0")["id"].to_pylist() == [-1]
+    calls: list[Callable[[], object]] = [
+        lambda: arrowsmith.read_parquet(file, filter=of("nope") > 0),
+        lambda: arrowsmith.read_json(late, "id: int64", filter=of("nope") > 0),
+        lambda: arrowsmith.read_json(late, filter=of("nope") > 0, infer_records="all"),
+    ]
+    for call in calls:
+        with pytest.raises(arrowsmith.ConfigError, match=r"filter: there is no column nope$"):
+            call()
+
+
 def test_json_is_a_dataset(path: Path) -> None:
     dataset = arrowsmith.scan_json(path).to_dataset()
     wanted = (pc.field("user", "age") < 10) & pc.field("ok")

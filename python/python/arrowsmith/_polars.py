@@ -76,6 +76,11 @@ class _Columns(NamedTuple):
     unread: Unread
 
 
+def columns(predicate: Any) -> list[str]:
+    """Return the columns that an expression names."""
+    return predicate.meta.root_names() if isinstance(predicate, pl.Expr) else []
+
+
 def exactly(predicate: Any, schema: Schema, unread: Unread = _READ) -> str:
     """Return the condition that is true, false and null as ``predicate`` is."""
     condition, instead = None, "to_polars().filter(...)"

@@ -7,7 +7,7 @@ Nothing is read before rows or their schema are needed.
 import operator
 import os
 import warnings
-from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from arrowsmith import _lib
@@ -319,10 +319,28 @@ class Scan:
         if library == "polars":
             from arrowsmith import _polars
 
+            self._check_columns(_polars.columns(condition), schema)
             return _polars.exactly(condition, schema, self._unread())
+        import pyarrow as pa
+
         from arrowsmith import _arrow_expression
 
+        self._check_columns(_arrow_expression.columns(condition, pa.schema(schema)), schema)
         return _arrow_expression.exactly(condition, schema, self._unread())
+
+    def _check_columns(self, names: Iterable[str], schema: Schema) -> None:
+        """Check that there are the columns of an expression, whose types it takes."""
+        missing = sorted(set(names).difference(schema.names))
+        if not missing:
+            return
+        message = f"filter: there is no column {missing[0]}"
+        is_sampled = self._format == "json" and self._given is None
+        if is_sampled and self._options.get("infer_records") != "all":
+            message += (
+                " among those of the first records: if later ones have it, give the condition as "
+                "text, or infer_records='all'"
+            )
+        raise ConfigError(message)
 
     def _unread(self) -> Unread:
         """Return the columns that a condition cannot be about."""
