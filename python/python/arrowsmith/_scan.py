@@ -57,10 +57,8 @@ class Scan:
         storage: StorageOptions | None = None,
     ) -> None:
         """For ``scan_json`` and ``scan_parquet``."""
-        for part in source if isinstance(source, (list, tuple)) else [source]:
-            is_file = hasattr(part, "read") and not isinstance(part, os.PathLike)
-            if is_file or isinstance(part, AsyncIterable):
-                raise TypeError("source: a scan may be read several times: pass a path or bytes")
+        if _is_read_once(source):
+            raise TypeError("source: a scan may be read several times: pass a path or bytes")
         self._format = format
         self._source = source
         self._storage = storage
@@ -379,6 +377,15 @@ class Scan:
         return "limit" in self._options or "skip" in self._options
 
 
+def _is_read_once(source: Source) -> bool:
+    """Whether a source, or a part of it, is gone when it has been read."""
+    return any(
+        (hasattr(part, "read") and not isinstance(part, os.PathLike))
+        or isinstance(part, AsyncIterable)
+        for part in (source if isinstance(source, (list, tuple)) else [source])
+    )
+
+
 def _number(rows: Any) -> int:
     """Return a number of rows, which may be one of numpy."""
     try:
@@ -404,8 +411,14 @@ def translated(
 
     It takes the schema of the source, which is opened once more.
     """
-    if not is_expression(options.get("filter")):
+    library = is_expression(options.get("filter"))
+    if not library:
         return options
+    if _is_read_once(source):
+        raise TypeError(
+            f"filter: an expression of {library} is translated by the types of the columns, for "
+            "which the source is read once more: pass a path or bytes, or the condition as text"
+        )
     return {**options, "filter": Scan(format, source, schema, options, storage)._options["filter"]}
 
 
