@@ -88,20 +88,22 @@ impl Text {
                 true => floats == Floats::Checked,
                 false => is_parsed_here(field.data_type()),
             };
-            match is_text {
-                true => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8)),
-                false => Arc::clone(field),
-            }
+            // What has no value is told with its record.
+            let field = field.as_ref().clone().with_nullable(true);
+            if is_text { field.with_data_type(DataType::Utf8) } else { field }
         };
         Schema::new(self.own.fields().iter().map(field).collect::<Vec<_>>())
     }
 
+    fn batch_rows(&self) -> usize {
+        BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / self.own.fields().len()).max(1)
+    }
+
     fn decoder(&self, floats: Floats) -> Decoder {
-        let rows = BATCH_ROWS_MAX.min(BATCH_VALUES_MAX / self.own.fields().len()).max(1);
         ReaderBuilder::new(Arc::new(self.as_read(floats)))
             .with_header(true)
             .with_delimiter(self.options.delimiter)
-            .with_batch_size(rows)
+            .with_batch_size(self.batch_rows())
             .with_projection(self.columns.clone())
             .build_decoder()
     }
@@ -136,7 +138,14 @@ impl Text {
     fn parsed(&self, batch: &RecordBatch, records: usize) -> Result<Vec<ArrayRef>, Failed> {
         let column = |(column, place): (&ArrayRef, &usize)| {
             let place = *place;
-            let data_type = self.own.field(place).data_type();
+            let field = self.own.field(place);
+            let data_type = field.data_type();
+            let missing = column.logical_nulls().filter(|_| !field.is_nullable());
+            let missing =
+                missing.and_then(|nulls| (0..nulls.len()).find(|row| nulls.is_null(*row)));
+            if let Some(row) = missing {
+                return Err(Failed::Missing { record: (records + row + 1) as u64, place });
+            }
             let texts = match column.as_string_opt::<i32>() {
                 Some(texts) if is_parsed_here(data_type) => texts,
                 _ => return Ok(Arc::clone(column)),
@@ -239,7 +248,12 @@ fn rows(
             flush(&mut decoder)?;
         }
     }
-    end(&mut decoder)?;
+    let pending = text.batch_rows() - decoder.capacity();
+    if !end(&mut decoder)? {
+        let records = batches.iter().map(RecordBatch::num_rows).sum::<usize>() + pending;
+        let (record, reason) = (records as u64 + 1, "a quoted value does not end");
+        return Err(Failed::Record { record, reason });
+    }
     flush(&mut decoder)
 }
 
@@ -250,14 +264,11 @@ fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Ends the last record, by a line end if it has none: one that is still open after that ends
-/// inside of quotes.
-fn end(decoder: &mut Decoder) -> Result<(), ArrowError> {
+/// Ends the last record, by a line end if it has none; returns whether it ends: one that is still
+/// open after that ends inside of quotes.
+fn end(decoder: &mut Decoder) -> Result<bool, ArrowError> {
     decoder.decode(b"\n")?;
     let before = decoder.capacity();
     // A header ends here with an error, too: its last name has the line end.
-    match decoder.decode(b"") {
-        Ok(_) if decoder.capacity() == before => Ok(()),
-        _ => Err(ArrowError::CsvError("a quoted value does not end".to_owned())),
-    }
+    Ok(decoder.decode(b"").is_ok() && decoder.capacity() == before)
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, FieldRef, Schema};
 use arrowsmith::Error;
 use arrowsmith::plan::text::format_type;
 
@@ -31,16 +31,25 @@ pub(super) fn invalid(name: Option<&str>, reason: &str) -> Error {
     Error::io(name.unwrap_or_default(), error)
 }
 
-/// Why a block has no more records.
+/// Why a block has no more records. Those are counted from 1, columns are by their place in the
+/// text.
 pub(super) enum Failed {
     Library(ArrowError),
     /// A value that does not have the type of its column.
     Value {
-        /// Counted from 1.
         record: u64,
-        /// Of the column in the text.
         place: usize,
         text: String,
+    },
+    /// No value, where one has to be.
+    Missing {
+        record: u64,
+        place: usize,
+    },
+    /// A record that is none.
+    Record {
+        record: u64,
+        reason: &'static str,
     },
 }
 
@@ -63,6 +72,13 @@ pub(super) fn failed(
             let said = format!("is '{}'", shortened(&text));
             (wrong(schema, guess, place, &said).map(|reason| (record, reason)), text)
         }
+        Failed::Missing { record, place } => {
+            let field = schema.fields().get(place);
+            let reason =
+                |field: &FieldRef| format!("{:?} has no value, and may not be null", field.name());
+            (field.map(|field| (record, reason(field))), String::new())
+        }
+        Failed::Record { record, reason } => (Some((record, reason.to_owned())), String::new()),
         Failed::Library(error) => {
             let text = text_of(&error);
             let known = wrong_value(&text, schema, guess)

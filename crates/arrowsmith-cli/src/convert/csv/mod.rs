@@ -359,9 +359,11 @@ mod tests {
             (b"a,b\n1,x\n\n2\n3,z\n", ": record 2: the header has 2 names, this record has 1"),
             (b"a,b\n1,x\n2,\xff\n3,z\n", ": record 2: \"b\" is not UTF-8"),
             (b"a,b\n1,x\n2,\xef\n,\xbb\xbf\n", ": record 2: \"b\" is not UTF-8"),
+            (b"a,b\n1,x\n2,\"y\n3,z\n", ": record 2: a quoted value does not end"),
+            (b"a,b\n1,x\n2,\n,z\n", ": record 3: \"a\" has no value, and may not be null"),
         ] {
             let schema = Schema::new(vec![
-                Field::new("a", DataType::Int64, true),
+                Field::new("a", DataType::Int64, !expected.contains("not be null")),
                 Field::new("b", DataType::Utf8, true),
             ]);
             for block_bytes in [1, 1000] {
