@@ -38,6 +38,9 @@ impl Default for JsonOptions {
     }
 }
 
+/// Why a column is refused.
+const NO_TYPE: &str = "JSON has no such type: it has a union, or a map whose keys are no text";
+
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {
     /// The fields of the batches, and with VARIANT as JSON text.
@@ -69,7 +72,7 @@ impl JsonSink {
             let column = new_null_array(field.data_type(), 1);
             let batch = RecordBatch::try_new(schema.into(), vec![column])?;
             let written = builder.clone().build::<_, LineDelimited>(io::sink()).write(&batch);
-            written.map_err(|error| Error::schema(field.name(), error.to_string()))?;
+            written.map_err(|_| Error::schema(field.name(), NO_TYPE))?;
         }
         let writer = builder.build(TextOutput::new(output, options.compression)?);
         let (schema, summary) = (Arc::new(schema), SinkSummary::default());
@@ -158,12 +161,35 @@ fn written(field: &FieldRef) -> FieldRef {
         T::LargeListView(item) => T::LargeListView(written(item)),
         T::FixedSizeList(item, size) => T::FixedSizeList(written(item), *size),
         T::Struct(fields) => T::Struct(fields.iter().map(written).collect()),
-        T::Map(entries, sorted) => T::Map(written(entries), *sorted),
+        T::Map(entries, sorted) => T::Map(with_text_keys(&written(entries)), *sorted),
         T::Dictionary(key, values) => T::Dictionary(key.clone(), Box::new(of_values(values))),
         T::RunEndEncoded(_, values) => of_values(values.data_type()),
         other => other.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// The entries of a map with keys as JSON has them: text, of what has one text.
+fn with_text_keys(entries: &FieldRef) -> FieldRef {
+    use DataType as T;
+    let T::Struct(fields) = entries.data_type() else { return Arc::clone(entries) };
+    let mut fields = fields.to_vec();
+    if let Some(key) = fields.first_mut() {
+        let plain = match key.data_type() {
+            T::Dictionary(_, values) => values.as_ref(),
+            other => other,
+        };
+        // An instant has a text for each zone.
+        let has_a_text = match plain {
+            T::Timestamp(_, zone) => zone.is_none(),
+            T::Boolean => true,
+            other => other.is_string() || other.is_numeric() || other.is_temporal(),
+        };
+        if has_a_text {
+            *key = Arc::new(key.as_ref().clone().with_data_type(T::Utf8));
+        }
+    }
+    Arc::new(entries.as_ref().clone().with_data_type(T::Struct(fields.into())))
 }
 
 /// Whether the schema says that binary values are hexadecimal: `encoding hex` in its text.

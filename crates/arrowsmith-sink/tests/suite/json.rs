@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BinaryArray, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, RunArray, StringArray, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray, Float64Array,
+    Int32Array, Int64Array, LargeStringArray, ListArray, MapArray, RecordBatch, RunArray,
+    StringArray, StructArray, TimestampMicrosecondArray, new_null_array,
 };
+use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};
 use arrowsmith_core::sink::{Output, Sink};
 use arrowsmith_core::{Chunk, DecodeOptions, Framing};
@@ -85,6 +87,39 @@ fn lines_say_what_the_batch_says() {
     let text = write(&batch(), &JsonOptions { nulls: false, ..JsonOptions::default() }, 1);
     let second: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     assert!(second.get("id").is_none());
+}
+
+#[test]
+fn keys_of_maps_are_text() {
+    let map = |keys: ArrayRef| -> ArrayRef {
+        let fields = vec![
+            Field::new("key", keys.data_type().clone(), false),
+            Field::new("value", DataType::Int32, true),
+        ];
+        let values = Arc::new(Int32Array::from(vec![1, 2, 3]));
+        let entries = StructArray::new(fields.into(), vec![keys, values], None);
+        let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+        let ends = OffsetBuffer::from_lengths([2, 1]);
+        Arc::new(MapArray::new(field, ends, entries, None, false))
+    };
+    let times = TimestampMicrosecondArray::from(vec![0, 1_500_000, 2]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("d", map(Arc::new(DictionaryArray::<Int32Type>::from_iter(["x", "y", "x"])))),
+        ("l", map(Arc::new(LargeStringArray::from(vec!["x", "y", "x"])))),
+        ("n", map(Arc::new(Int64Array::from(vec![-1, 20, 3])))),
+        ("b", map(Arc::new(BooleanArray::from(vec![true, false, true])))),
+        ("t", map(Arc::new(times))),
+    ];
+    let text = write(&RecordBatch::try_from_iter(columns).unwrap(), &JsonOptions::default(), 1);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let expected = [
+        json!({"d": {"x": 1, "y": 2}, "l": {"x": 1, "y": 2}, "n": {"-1": 1, "20": 2},
+            "b": {"true": 1, "false": 2},
+            "t": {"1970-01-01T00:00:00": 1, "1970-01-01T00:00:01.500": 2}}),
+        json!({"d": {"x": 3}, "l": {"x": 3}, "n": {"3": 3}, "b": {"true": 3},
+            "t": {"1970-01-01T00:00:00.000002": 3}}),
+    ];
+    assert_eq!(lines, expected);
 }
 
 #[test]
