@@ -238,8 +238,9 @@ impl<'a> Primitive<'a> {
         use DataType as D;
 
         if let D::Dictionary(keys, values) = target {
-            // A dictionary's entries are whole values.
-            let flat = !values.is_nested() && !matches!(**values, D::Dictionary(..) | D::Null);
+            // A dictionary's entries are whole values. Of Booleans arrow-cast makes none.
+            let none = matches!(**values, D::Dictionary(..) | D::Null | D::Boolean);
+            let flat = !values.is_nested() && !none;
             return (keys.is_dictionary_key_type() && flat)
                 .then(|| self.conversion(values))
                 .flatten();
