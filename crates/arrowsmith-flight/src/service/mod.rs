@@ -38,13 +38,26 @@ fn in_one_piece(messages: Replies<Message>) -> Response<Replies<FlightData>> {
 #[derive(Clone)]
 pub(crate) struct Service(pub(crate) Arc<Shared>);
 
+/// A command, and who answers it.
+type Command = (Arc<dyn Extension>, Any);
+
 impl Service {
-    fn command(&self, descriptor: &FlightDescriptor) -> Option<(Arc<dyn Extension>, Any)> {
-        let extension = self.0.extension.clone()?;
+    /// The command of a protocol on top of Flight, if it is one.
+    ///
+    /// # Errors
+    /// `Unimplemented` for one that this server does not have: it is no name of a dataset.
+    fn command(&self, descriptor: &FlightDescriptor) -> Result<Option<Command>, Status> {
         if descriptor.r#type != DescriptorType::Cmd as i32 {
-            return None;
+            return Ok(None);
         }
-        Some((extension, command_of(&descriptor.cmd)?))
+        let Some(command) = command_of(&descriptor.cmd) else { return Ok(None) };
+        match &self.0.extension {
+            Some(extension) => Ok(Some((Arc::clone(extension), command))),
+            None if command.type_url.contains("arrow.flight.protocol.sql") => {
+                Err(Status::unimplemented("this server has no Flight SQL"))
+            }
+            None => Ok(None),
+        }
     }
 }
 
@@ -99,7 +112,7 @@ impl FlightService for Service {
 
     async fn get_flight_info(&self, request: Request<FlightDescriptor>) -> Reply<FlightInfo> {
         let descriptor = request.into_inner();
-        if let Some((extension, command)) = self.command(&descriptor)
+        if let Some((extension, command)) = self.command(&descriptor)?
             && let Some(info) = extension.info(&self.0, &command, &descriptor).await?
         {
             return Ok(Response::new(info));
@@ -116,7 +129,7 @@ impl FlightService for Service {
 
     async fn get_schema(&self, request: Request<FlightDescriptor>) -> Reply<SchemaResult> {
         let descriptor = request.into_inner();
-        if let Some((extension, command)) = self.command(&descriptor)
+        if let Some((extension, command)) = self.command(&descriptor)?
             && let Some(info) = extension.info(&self.0, &command, &descriptor).await?
         {
             return Ok(Response::new(SchemaResult { schema: info.schema }));
@@ -140,7 +153,7 @@ impl FlightService for Service {
             return Err(Status::invalid_argument("there is no message"));
         };
         let descriptor = first.flight_descriptor.clone().unwrap_or_default();
-        if let Some((extension, command)) = self.command(&descriptor) {
+        if let Some((extension, command)) = self.command(&descriptor)? {
             let all = stream::iter([Ok(first)]).chain(messages).boxed();
             let answer = extension.put(&self.0, &command, all).await?;
             return Ok(Response::new(stream::iter([Ok(answer)]).boxed()));
