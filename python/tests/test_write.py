@@ -78,8 +78,8 @@ def test_slices_of_what_is_nested_are_written(tmp_path: Path, depth: int) -> Non
 def test_what_is_no_table_is_said_to_be_none(tmp_path: Path) -> None:
     column = pyarrow.chunked_array([[1], [2]])
     for data in [None, [1], column, pyarrow.array([1]), polars.Series([1])]:
-        with pytest.raises(TypeError, match="^data: "):
-            arrowsmith.write_parquet(data, tmp_path / "t.parquet")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"^data: "):
+            arrowsmith.write_parquet(data, tmp_path / "t.parquet")
     reader = pyarrow.RecordBatchReader.from_batches(rows(1).schema, [])
     stream = reader.__arrow_c_stream__()
 
@@ -408,3 +408,12 @@ def test_objects_are_written_and_read_by_their_urls(store: str) -> None:
     assert arrowsmith.read_json(f"{store}/b.jsonl").to_pylist() == [{"a": 1}, {"a": 2}]
     with pytest.raises(FileNotFoundError, match="404"):
         arrowsmith.read_parquet(f"{store}/missing.parquet")
+
+
+def test_dictionaries_of_any_values_are_read_back(tmp_path: Path) -> None:
+    arrays = [[True, None, True], ["x", None, "y"], [1, None, 2], [1.5, None, 2.0], [b"x", None]]
+    for values in arrays:
+        table = pyarrow.table({"c": pyarrow.array(values).dictionary_encode()})
+        arrowsmith.write_parquet(table, tmp_path / "d.parquet")
+        read = arrowsmith.read_parquet(tmp_path / "d.parquet")
+        assert pyarrow.table(read).to_pylist() == table.to_pylist()
