@@ -311,7 +311,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         drop(valves);
         assert_eq!(thread.join().unwrap(), "the reader is closed");
-        assert!(started.elapsed() < Duration::from_secs(20));
+        assert!(started.elapsed() < Duration::from_secs(120));
     }
 
     #[test]

@@ -109,8 +109,11 @@ fn the_other_side_connects_where_one_listens() {
 
 #[test]
 fn acknowledged_is_what_the_receiver_confirmed() {
-    let (address, receiver) = receiver(1, |_, stream| {
-        thread::sleep(Duration::from_millis(30));
+    let delay = Duration::from_millis(30);
+    let (address, receiver) = receiver(1, move |_, stream| {
+        // Latency counts from when a chunk is sent, which may be long after the connection is made.
+        assert_eq!(stream.peek(&mut [0]).unwrap(), 1);
+        thread::sleep(delay);
         acknowledge(stream, 7, usize::MAX)
     });
     let report = go(&Options { acknowledge: true, ..options(&format!("tcp://{address}")) });
@@ -229,7 +232,7 @@ fn a_rate_is_kept() {
     });
     receiver.join().unwrap();
     // A busy machine may be later, never earlier.
-    assert!((0.45..5.0).contains(&report.seconds), "{}", report.seconds);
+    assert!(report.seconds > 0.45, "{}", report.seconds);
 }
 
 #[test]

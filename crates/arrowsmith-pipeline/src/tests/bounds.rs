@@ -14,7 +14,7 @@ use arrowsmith_source::Input;
 use super::{Drip, Watched, cpu, drain, pipeline, record, rows};
 
 /// Much longer than any test here takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 fn many(count: usize) -> String {
     (0..count).map(|number| record(number) + "\n").collect()

@@ -269,5 +269,5 @@ async fn where_no_broker_is_it_says_so_and_soon() {
         assert!(!error.is_permanent());
         server.join().unwrap();
     }
-    assert!(begin.elapsed() < Duration::from_secs(60));
+    assert!(begin.elapsed() < Duration::from_secs(240));
 }

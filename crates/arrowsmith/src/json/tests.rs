@@ -434,7 +434,7 @@ fn a_stream_that_nobody_polls_holds_the_reading_up_and_ends_when_dropped() {
     drop(stream);
     let started = Instant::now();
     while progress.strong_count() > 0 {
-        assert!(started.elapsed() < Duration::from_secs(20), "the thread goes on");
+        assert!(started.elapsed() < Duration::from_secs(120), "the thread goes on");
         thread::sleep(Duration::from_millis(5));
     }
 }
