@@ -21,7 +21,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, PrimitiveArray, StringArray};
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
-use arrowsmith_number::parse_decimal256;
+use arrowsmith_number::{NumberError, parse_decimal128, parse_decimal256};
 
 /// Whether a column of the type is read as text.
 pub(super) fn is_parsed_here(data_type: &DataType) -> bool {
@@ -89,24 +89,28 @@ pub(super) fn parsed(texts: &StringArray, data_type: &DataType) -> Result<ArrayR
         Time64(unit @ Microsecond) => timed::<Time64MicrosecondType>(texts, data_type, unit),
         Time64(unit) => timed::<Time64NanosecondType>(texts, data_type, unit),
         Timestamp(Second, _) => instants::<TimestampSecondType>(texts, data_type),
-        Timestamp(Millisecond, _) => instants::<TimestampMillisecondType>(texts, data_type),
-        Timestamp(Microsecond, _) => instants::<TimestampMicrosecondType>(texts, data_type),
+        Timestamp(Millisecond, _) => {
+            instants::<TimestampMillisecondType>(texts, data_type)
+        }
+        Timestamp(Microsecond, _) => {
+            instants::<TimestampMicrosecondType>(texts, data_type)
+        }
         Timestamp(Nanosecond, _) => instants::<TimestampNanosecondType>(texts, data_type),
         Float16 => floats::<Float16Type>(texts, data_type, |value| value.is_infinite()),
         Float32 => floats::<Float32Type>(texts, data_type, f32::is_infinite),
         Float64 => floats::<Float64Type>(texts, data_type, f64::is_infinite),
         Decimal32(precision, scale) => each::<Decimal32Type>(texts, data_type, |text| {
-            decimal(text, precision, scale)?.to_i128()?.try_into().ok()
+            decimal(text, |number| parse_decimal128(number, precision, scale))?.try_into().ok()
         }),
         Decimal64(precision, scale) => each::<Decimal64Type>(texts, data_type, |text| {
-            decimal(text, precision, scale)?.to_i128()?.try_into().ok()
+            decimal(text, |number| parse_decimal128(number, precision, scale))?.try_into().ok()
         }),
         Decimal128(precision, scale) => each::<Decimal128Type>(texts, data_type, |text| {
-            decimal(text, precision, scale)?.to_i128()
+            decimal(text, |number| parse_decimal128(number, precision, scale))
         }),
-        Decimal256(precision, scale) => {
-            each::<Decimal256Type>(texts, data_type, |text| decimal(text, precision, scale))
-        }
+        Decimal256(precision, scale) => each::<Decimal256Type>(texts, data_type, |text| {
+            decimal(text, |number| parse_decimal256(number, precision, scale))
+        }),
         _ => Err(ArrowError::NotYetImplemented(format!("{data_type} from text")).into()),
     }
 }
@@ -197,9 +201,12 @@ fn keeps_fraction(text: &str, unit: TimeUnit) -> bool {
     dropped.all(|digit| digit == b'0')
 }
 
-fn decimal(text: &str, precision: u8, scale: i8) -> Option<arrow_buffer::i256> {
+fn decimal<T>(
+    text: &str,
+    parse: impl FnOnce(&[u8]) -> Result<(T, usize), NumberError>,
+) -> Option<T> {
     let number = as_json(text)?;
-    let (value, len) = parse_decimal256(number.as_bytes(), precision, scale).ok()?;
+    let (value, len) = parse(number.as_bytes()).ok()?;
     (len == number.len()).then_some(value)
 }
 
@@ -208,11 +215,6 @@ fn decimal(text: &str, precision: u8, scale: i8) -> Option<arrow_buffer::i256> {
 fn as_json(text: &str) -> Option<Cow<'_, str>> {
     let is_digit = |at: &u8| at.is_ascii_digit();
     let bytes = text.as_bytes();
-    let plain =
-        bytes.first().is_some_and(|first| matches!(first, b'1'..=b'9')) && !text.contains('.');
-    if plain {
-        return Some(Cow::Borrowed(text));
-    }
     let (sign, rest) = match bytes.first()? {
         b'-' => ("-", text.get(1..)?),
         b'+' => ("", text.get(1..)?),
@@ -220,12 +222,17 @@ fn as_json(text: &str) -> Option<Cow<'_, str>> {
     };
     let whole_len = rest.bytes().take_while(is_digit).count();
     let (whole, rest) = rest.split_at(whole_len);
+    let has_point = rest.starts_with('.');
     let (fraction, rest) = match rest.strip_prefix('.') {
         Some(rest) => rest.split_at(rest.bytes().take_while(is_digit).count()),
         None => ("", rest),
     };
     if whole.is_empty() && fraction.is_empty() {
         return None;
+    }
+    let is_whole = whole == "0" || !(whole.is_empty() || whole.starts_with('0'));
+    if is_whole && has_point != fraction.is_empty() && !text.starts_with('+') {
+        return Some(Cow::Borrowed(text));
     }
     let whole = match whole.trim_start_matches('0') {
         "" => "0",
@@ -296,6 +303,16 @@ mod tests {
             (&money, "01e-3", None),
             (&money, ".", None),
             (&money, "-", None),
+            (&money, "-0.5", Some("-0.50")),
+            (&money, "-.5", Some("-0.50")),
+            (&money, "+1.5", Some("1.50")),
+            (&money, "+-1", None),
+            (&money, "0.5", Some("0.50")),
+            (
+                &DataType::Decimal256(76, 1),
+                "12345678901234567890123456789012345678901.5",
+                Some("12345678901234567890123456789012345678901.5"),
+            ),
             (&money, "1,5", None),
             (&money, "1.2.3", None),
             (&money, &"1".repeat(260), None),
