@@ -12,7 +12,7 @@ use arrow_array::{
     Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray,
 };
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 use arrow_select::concat::concat_batches;
 use arrowsmith::json::ReaderBuilder;
 use arrowsmith::options::Format;
@@ -128,11 +128,22 @@ pub fn csv(data: &[u8]) {
     let whole = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
     let (expected, _) = whole.infer_schema(text, records).expect("it was inferred in pieces");
     // A column without values is text: later records may have some.
-    let with_text = |field: &Field| match field.data_type() {
-        DataType::Null => field.clone().with_data_type(DataType::Utf8),
-        _ => field.clone(),
-    };
-    let expected: Vec<Field> = expected.fields().iter().map(|field| with_text(field)).collect();
+    // Zones, which it drops, make times those of UTC, or text.
+    let as_ours =
+        |(field, ours): (&FieldRef, &FieldRef)| match (field.data_type(), ours.data_type()) {
+            (DataType::Null, _) => field.as_ref().clone().with_data_type(DataType::Utf8),
+            (DataType::Timestamp(unit, None), DataType::Timestamp(_, Some(zone))) => {
+                let in_utc = DataType::Timestamp(*unit, Some(zone.clone()));
+                field.as_ref().clone().with_data_type(in_utc)
+            }
+            (DataType::Timestamp(..), DataType::Utf8) => {
+                field.as_ref().clone().with_data_type(DataType::Utf8)
+            }
+            _ => field.as_ref().clone(),
+        };
+    assert_eq!(expected.fields().len(), schema.fields().len());
+    let pairs = expected.fields().iter().zip(schema.fields());
+    let expected: Vec<Field> = pairs.map(as_ours).collect();
     assert_eq!(schema, Schema::new(expected));
     let schema = Arc::new(schema);
     let again: Box<dyn BufRead + Send> =

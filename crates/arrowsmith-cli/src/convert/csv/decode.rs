@@ -150,7 +150,8 @@ impl Text {
                 Some(texts) if is_parsed_here(data_type) => texts,
                 _ => return Ok(Arc::clone(column)),
             };
-            parsed(texts, data_type).map_err(|refused| match refused {
+            let is_guess = self.guess.has(field.name());
+            parsed(texts, data_type, is_guess).map_err(|refused| match refused {
                 Refused::Row(row) => Failed::Value {
                     record: (records + row + 1) as u64,
                     place,

@@ -23,6 +23,8 @@ use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrowsmith_number::{NumberError, parse_decimal128, parse_decimal256};
 
+use super::zones::says_zone;
+
 /// Whether a column of the type is read as text.
 pub(super) fn is_parsed_here(data_type: &DataType) -> bool {
     is_float(data_type)
@@ -72,8 +74,13 @@ impl From<ArrowError> for Refused {
     }
 }
 
-/// The column of a type for which [`is_parsed_here`].
-pub(super) fn parsed(texts: &StringArray, data_type: &DataType) -> Result<ArrayRef, Refused> {
+/// The column of a type for which [`is_parsed_here`]. If the type `is_guess`, values with a zone
+/// and those without one do not go together.
+pub(super) fn parsed(
+    texts: &StringArray,
+    data_type: &DataType,
+    is_guess: bool,
+) -> Result<ArrayRef, Refused> {
     use DataType::{
         Date32, Date64, Decimal32, Decimal64, Decimal128, Decimal256, Float16, Float32, Float64,
         Time32, Time64, Timestamp,
@@ -88,14 +95,14 @@ pub(super) fn parsed(texts: &StringArray, data_type: &DataType) -> Result<ArrayR
         Time32(unit) => timed::<Time32MillisecondType>(texts, data_type, unit),
         Time64(unit @ Microsecond) => timed::<Time64MicrosecondType>(texts, data_type, unit),
         Time64(unit) => timed::<Time64NanosecondType>(texts, data_type, unit),
-        Timestamp(Second, _) => instants::<TimestampSecondType>(texts, data_type),
+        Timestamp(Second, _) => instants::<TimestampSecondType>(texts, data_type, is_guess),
         Timestamp(Millisecond, _) => {
-            instants::<TimestampMillisecondType>(texts, data_type)
+            instants::<TimestampMillisecondType>(texts, data_type, is_guess)
         }
         Timestamp(Microsecond, _) => {
-            instants::<TimestampMicrosecondType>(texts, data_type)
+            instants::<TimestampMicrosecondType>(texts, data_type, is_guess)
         }
-        Timestamp(Nanosecond, _) => instants::<TimestampNanosecondType>(texts, data_type),
+        Timestamp(Nanosecond, _) => instants::<TimestampNanosecondType>(texts, data_type, is_guess),
         Float16 => floats::<Float16Type>(texts, data_type, |value| value.is_infinite()),
         Float32 => floats::<Float32Type>(texts, data_type, f32::is_infinite),
         Float64 => floats::<Float64Type>(texts, data_type, f64::is_infinite),
@@ -143,12 +150,16 @@ fn timed<T: Parser>(
 fn instants<T: ArrowTimestampType>(
     texts: &StringArray,
     data_type: &DataType,
+    is_guess: bool,
 ) -> Result<ArrayRef, Refused> {
-    let zone: Tz = match data_type {
-        DataType::Timestamp(_, Some(zone)) => zone.parse()?,
-        _ => UTC.parse()?,
+    let (zone, has_zone): (Tz, bool) = match data_type {
+        DataType::Timestamp(_, Some(zone)) => (zone.parse()?, true),
+        _ => (UTC.parse()?, false),
     };
     each::<T>(texts, data_type, |text| {
+        if is_guess && says_zone(text) != has_zone {
+            return None;
+        }
         let time = string_to_datetime(&zone, text).ok()?;
         let value = match T::UNIT {
             TimeUnit::Second => time.timestamp(),
@@ -249,7 +260,7 @@ mod tests {
     /// What a text becomes, as the type shows it; `None` if it is refused.
     fn shown(text: &str, data_type: &DataType) -> Option<String> {
         let texts = StringArray::from(vec![None, Some(text)]);
-        match parsed(&texts, data_type) {
+        match parsed(&texts, data_type, false) {
             Ok(column) => {
                 assert!(column.is_null(0) && column.data_type() == data_type);
                 let shown = arrow_cast::display::array_value_to_string(&column, 1);

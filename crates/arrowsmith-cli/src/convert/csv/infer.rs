@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The schema of CSV: the columns of the headers of all texts, with the types that arrow-csv infers
-//! from their first records.
+//! from their first records, and the zones of times.
 
 use std::io::{self, Cursor, Read};
 use std::sync::Arc;
@@ -11,11 +11,13 @@ use arrowsmith::Result;
 
 use super::error::{invalid, named};
 use super::header::{check, header, indices, too_many, with_text};
+use super::zones::Zones;
 
 /// Infers the schema of several texts: the columns of all their headers, in the order in which they
 /// appear, with the types that one text with all records would have.
 pub struct Inference {
     format: Format,
+    delimiter: u8,
     fields_max: usize,
     /// Without what later records say. Columns without a value are of type null.
     schema: Option<Schema>,
@@ -29,7 +31,7 @@ impl Inference {
     /// Of the first `records` records, or of all; of those that are within about `most` bytes.
     pub fn new(delimiter: u8, records: Option<usize>, most: usize, fields_max: usize) -> Self {
         let format = Format::default().with_header(true).with_delimiter(delimiter);
-        Self { format, fields_max, schema: None, left: records, most }
+        Self { format, delimiter, fields_max, schema: None, left: records, most }
     }
 
     /// Whether there may be records that were not looked at.
@@ -62,7 +64,10 @@ impl Inference {
             return Ok(start.kept);
         }
         start.most = self.most;
-        let seen = self.format.infer_schema(Cursor::new(head).chain(&mut start), self.left);
+        let text = Cursor::new(head).chain(&mut start);
+        let mut text = Zones::new(text, self.delimiter, self.left);
+        let seen = self.format.infer_schema(&mut text, self.left);
+        let seen = seen.map(|(schema, records)| (text.typed(&schema), records));
         self.most -= start.read.min(self.most);
         match seen {
             Ok((schema, records)) => {
@@ -145,7 +150,7 @@ fn merged(one: &Schema, other: &Schema) -> Schema {
     Schema::new(fields)
 }
 
-/// The type of a column with values of both types, as arrow-csv infers it within one text.
+/// The type of a column with values of both types, as it is inferred within one text.
 fn wider(one: &DataType, other: &DataType) -> DataType {
     match (one, other) {
         (same, other) if same == other => same.clone(),
@@ -153,10 +158,10 @@ fn wider(one: &DataType, other: &DataType) -> DataType {
         (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
             DataType::Float64
         }
-        (time @ DataType::Timestamp(..), DataType::Date32)
-        | (DataType::Date32, time @ DataType::Timestamp(..)) => time.clone(),
-        (DataType::Timestamp(one, None), DataType::Timestamp(other, None)) => {
-            DataType::Timestamp((*one).max(*other), None)
+        (time @ DataType::Timestamp(_, None), DataType::Date32)
+        | (DataType::Date32, time @ DataType::Timestamp(_, None)) => time.clone(),
+        (DataType::Timestamp(one, zone), DataType::Timestamp(other, same)) if zone == same => {
+            DataType::Timestamp((*one).max(*other), zone.clone())
         }
         _ => DataType::Utf8,
     }

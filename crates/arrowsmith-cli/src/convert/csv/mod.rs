@@ -8,6 +8,7 @@ mod error;
 mod exact;
 mod header;
 mod infer;
+mod zones;
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, BufRead};
@@ -65,6 +66,10 @@ impl Guess {
 
     /// Notes that a column has a value of another type; returns what a user can do if its type is
     /// inferred.
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
     fn remedy(&self, name: &str) -> String {
         if !self.names.contains(name) {
             return String::new();
@@ -184,13 +189,15 @@ impl Iterator for Csv {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufReader, Cursor};
+    use std::io::{BufReader, Cursor, Read};
 
     use arrow_array::cast::AsArray;
+    use arrow_csv::reader::Format;
     use arrow_select::concat::concat_batches;
 
     use arrowsmith_testkit::random::Rng;
 
+    use super::zones::Zones;
     use super::*;
 
     const FIELDS_MAX: usize = 1000;
@@ -238,6 +245,39 @@ mod tests {
         assert_eq!(types, [DataType::Int64, DataType::Utf8, DataType::Date32]);
         assert_eq!(batches[0].num_rows(), 2);
         assert!(batches[0].column(0).is_null(1) && batches[0].column(2).is_null(1));
+    }
+
+    #[test]
+    fn zones_of_times_are_inferred() {
+        for (values, expected) in [
+            (&["2024-01-01T00:00:00Z", "", "2024-01-01 00:00:00+02:00"][..], Some("UTC")),
+            (&["2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00+0200"], Some("UTC")),
+            (&["2024-01-01T00:00:00.5", "2024-01-01T00:00:00", "2024-01-01"], Some("")),
+            (&["2024-01-01T00:00:00.5", "2024-01-01T00:00:00Z"], None),
+            (&["2024-01-01", "2024-01-01T00:00:00Z"], None),
+            (&["2024-01-01T00:00:00 at night"], None),
+            (&["2024-01-01T00:00:00Z", "2024-01-01T00:00:00 CEST or so"], None),
+        ] {
+            let values = values.iter().map(|value| format!("1,\"{value}\",x\r\n"));
+            let text = format!("a,\"b\nc\",d\n{}", values.collect::<String>());
+            let text = text.trim_end();
+            for at in 0..text.len() {
+                let (one, other) = text.as_bytes().split_at(at);
+                let mut zones = Zones::new(one.chain(other), b',', None);
+                let format = Format::default().with_header(true);
+                let (schema, _) = format.infer_schema(&mut zones, None).unwrap();
+                let schema = zones.typed(&schema);
+                assert_eq!(schema.field(0).data_type(), &DataType::Int64);
+                match (schema.field(1).data_type(), expected) {
+                    (DataType::Timestamp(_, zone), Some(expected)) => {
+                        assert_eq!(zone.as_deref().unwrap_or_default(), expected, "{text}");
+                    }
+                    (found, expected) => {
+                        assert_eq!((found, expected), (&DataType::Utf8, None), "{text}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

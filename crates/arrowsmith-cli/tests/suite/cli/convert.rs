@@ -618,6 +618,40 @@ fn types_after_the_sample_are_those_of_all_records() {
     }
 }
 
+/// Times of one zone are not mixed with those of another, or of none.
+#[test]
+fn zones_of_csv_are_kept_or_the_times_are_text() {
+    let folder = Folder::new();
+    let (zoned, naive) = ("2024-02-29T01:02:03+02:00", "2024-02-29T01:02:03");
+    for (values, expected) in [
+        (&[zoned, "2024-02-29T01:02:03Z"][..], "at: timestamp(s, \"UTC\")\n"),
+        (&[naive, naive], "at: timestamp(s)\n"),
+        // The sample is of the first.
+        (&[zoned, naive], "at: utf8\n"),
+        (&[naive, zoned], "at: utf8\n"),
+        (&[zoned, "2024-02-29"], "at: utf8\n"),
+    ] {
+        folder.write("a.csv", format!("at\n{}\n", values.join("\n")));
+        let ran = folder.run(&["infer", "a.csv"]);
+        assert_eq!(String::from_utf8_lossy(ran.stdout.as_ref()), expected, "{values:?}");
+        let args = ["convert", "-q", "a.csv", "-o", "x.arrow", "--infer-records", "1"];
+        folder.run(&args).assert_status(0);
+        let ran = folder.run(&["convert", "-q", "x.arrow", "-o", "-", "--to", "csv"]);
+        let text = String::from_utf8_lossy(ran.stdout.as_ref()).into_owned();
+        let whole = match expected.contains("UTC") {
+            true => "at\n2024-02-28T23:02:03Z\n2024-02-29T01:02:03Z\n".to_owned(),
+            false => format!("at\n{}\n", values.join("\n")),
+        };
+        assert_eq!(text, whole);
+        std::fs::remove_file(folder.path("x.arrow")).unwrap();
+    }
+    // What is given is no guess: as in JSON.
+    folder.write("a.csv", format!("at\n{zoned}\n{naive}\n"));
+    let args = ["convert", "-q", "a.csv", "-o", "-", "--to", "csv", "--schema", "at: timestamp(s)"];
+    let ran = folder.run(&args);
+    assert_eq!(&*ran.stdout, b"at\n2024-02-28T23:02:03\n2024-02-29T01:02:03\n");
+}
+
 /// The types of what is in any of the files, in whatever order they are read.
 #[test]
 fn values_of_all_files_give_the_types_of_columns() {
