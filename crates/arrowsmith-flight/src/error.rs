@@ -27,9 +27,18 @@ pub fn carried(status: Status) -> Error {
 /// words.
 pub(crate) fn mistake(error: &Error) -> Status {
     match error {
-        Error::Config(message) => Status::invalid_argument(message.clone()),
-        Error::Schema { .. } => Status::invalid_argument(error.to_string()),
+        Error::Config(message) => Status::invalid_argument(cut(message)),
+        Error::Schema { .. } => Status::invalid_argument(cut(&error.to_string())),
         other => status_of("request", other),
+    }
+}
+
+/// As much of a reason as fits a header, of which clients take a few KiB.
+fn cut(reason: &str) -> String {
+    const BYTES_MAX: usize = 2_000;
+    match reason.get(..reason.floor_char_boundary(BYTES_MAX)) {
+        Some(start) if start.len() < reason.len() => format!("{start}…"),
+        _ => reason.to_owned(),
     }
 }
 

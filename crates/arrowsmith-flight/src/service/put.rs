@@ -112,7 +112,8 @@ pub(crate) async fn put(
             let stall = shared.options.stall_timeout;
             let (sender, text) = Text::new(stall);
             let mut all = Box::pin(all);
-            let feed = async {
+            // Its end drops the sender, for which the reader would wait.
+            let feed = async move {
                 while let Some(message) = all.next().await {
                     let message = message?;
                     if !message.app_metadata.is_empty()

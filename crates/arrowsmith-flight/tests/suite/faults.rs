@@ -440,6 +440,8 @@ async fn what_is_too_large_is_refused() {
     let mut options = options();
     options.request_bytes_max = 64 << 10;
     options.put_bytes_max = 200 << 10;
+    // A refusal does not wait for the reader of what came before.
+    options.stall_timeout = Duration::from_secs(3600);
     options.exchange_bytes_max = 100 << 10;
     let mut spec = spec(&data.path);
     spec.writable = true;
@@ -474,5 +476,13 @@ async fn what_is_too_large_is_refused() {
     // And a command.
     let long = FlightDescriptor::new_cmd(vec![b'a'; 70 << 10]);
     assert!(client.inner().get_flight_info(long).await.is_err());
+    // The reason is a header, of which clients take a few KiB.
+    let text = "y".repeat(40_000);
+    for filter in [format!("n = '{text}'"), format!("n = {text}"), format!("\"{text}\" = 1")] {
+        let query = Query { filter: Some(filter), ..Query::all("trips") };
+        let error = client.info(&query).await.unwrap_err();
+        let bytes = error.message().len();
+        assert!(error.code() == Code::InvalidArgument && (20..3000).contains(&bytes), "{error}");
+    }
     server.shutdown().await;
 }
