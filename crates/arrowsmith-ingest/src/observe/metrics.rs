@@ -64,6 +64,8 @@ pub struct StreamMetrics {
     pub arrow_memory_bytes: IntGauge,
     /// Open connections.
     pub connections: IntGauge,
+    /// 0 while rejects wait for a disk that does not take them.
+    pub rejects_writable: IntGauge,
     /// Buffers that wait for a parser or are with one.
     pub parse_queue: IntGauge,
     /// Time in each of [`STAGES`], in seconds.
@@ -112,6 +114,8 @@ pub struct SinkMetrics {
     pub queue: IntGauge,
     /// 1 while the sink takes messages.
     pub up: IntGauge,
+    /// 0 while messages wait for a spool that cannot be written.
+    pub spool_writable: IntGauge,
     /// From handing over to receipt, in seconds.
     pub publish: Histogram,
     /// From the first byte received to the receipt, in seconds.
@@ -161,9 +165,10 @@ const COUNTERS: [(&str, &str); 10] = [
     ("cut_lines_total", "Connections that were cut off within a line, which is discarded"),
     ("schema_versions_total", "Schemas inferred from what was received"),
 ];
-const GAUGES: [(&str, &str); 2] = [
+const GAUGES: [(&str, &str); 3] = [
     ("stream_connections", "Open connections of the stream"),
     ("parse_queue_buffers", "Buffers that wait for a parser or are with one"),
+    ("rejects_writable", "0 while rejects wait for a disk that does not take them"),
 ];
 const SINK_COUNTERS: [(&str, &str); 8] = [
     ("published_records_total", "Records stored by the sink"),
@@ -175,7 +180,7 @@ const SINK_COUNTERS: [(&str, &str); 8] = [
     ("unspooled_records_total", "Records that left the spool, published"),
     ("recovered_records_total", "Records found in the spool at the start"),
 ];
-const SINK_GAUGES: [(&str, &str); 7] = [
+const SINK_GAUGES: [(&str, &str); 8] = [
     ("spool_records", "Records in the spool"),
     ("spool_bytes", "Bytes of the spool"),
     ("publish_queue_messages", "Messages that wait for the sink or are with it"),
@@ -183,6 +188,7 @@ const SINK_GAUGES: [(&str, &str); 7] = [
     ("spool_damaged_bytes", "Bytes of damaged messages found in the spool since the start"),
     ("upload_files", "Files that wait to be uploaded to a store"),
     ("upload_bytes", "Bytes of the files that wait to be uploaded to a store"),
+    ("spool_writable", "0 while messages wait for a spool that cannot be written"),
 ];
 
 /// Bounds in seconds, in decimal as they are shown: three for each power of ten.
@@ -270,6 +276,8 @@ impl Metrics {
     pub fn stream(&self, name: &str) -> StreamMetrics {
         let counter = |index: usize| self.counters[index].with_label_values(&[name]);
         let gauge = |index: usize| self.gauges[index].with_label_values(&[name]);
+        let rejects_writable = gauge(2);
+        rejects_writable.set(1);
         StreamMetrics {
             received_bytes: counter(0),
             received_lines: counter(1),
@@ -284,6 +292,7 @@ impl Metrics {
             arrow_memory_bytes: self.arrow_memory_bytes.clone(),
             connections: gauge(0),
             parse_queue: gauge(1),
+            rejects_writable,
             stages: STAGES.map(|stage| self.stages.with_label_values(&[name, stage])),
         }
     }
@@ -310,6 +319,7 @@ impl Metrics {
             upload_bytes: gauge(6),
             queue: gauge(2),
             up: gauge(3),
+            spool_writable: gauge(7),
             publish: self.publish.with_label_values(&labels),
             latency: self.latency.with_label_values(&labels),
         }

@@ -54,7 +54,16 @@ impl Web {
             faults.push("the service starts or ends".to_owned());
         }
         for (stream, sinks) in &self.board.streams {
+            if stream.metrics.rejects_writable.get() == 0 {
+                faults.push(format!("stream {}: rejects cannot be written", stream.name));
+            }
             for (name, sink) in sinks {
+                if sink.spool_writable.get() == 0 {
+                    let stream = &stream.name;
+                    let fault = format!("stream {stream}: the spool of {name} cannot be written");
+                    faults.push(fault);
+                    continue;
+                }
                 let spools = stream.config.spool.as_ref();
                 let room = spools.is_some_and(|spool| {
                     usize::try_from(sink.spool_bytes.get()).is_ok_and(|bytes| bytes < spool.bytes.0)

@@ -103,6 +103,7 @@ impl Order {
             match self.rejects.add(&parsed.rejects) {
                 Ok(()) => break,
                 Err(error) => {
+                    self.stream.metrics.rejects_writable.set(0);
                     let path = self.rejects.path();
                     tracing::error!(path = %path.display(), %error, "rejects cannot be written; trying again");
                     if self.give_up.load(Ordering::Acquire) {
@@ -113,6 +114,7 @@ impl Order {
                 }
             }
         }
+        self.stream.metrics.rejects_writable.set(1);
         for reject in &parsed.rejects {
             if reject.kept_as_null {
                 self.stream.metrics.nulled.inc();

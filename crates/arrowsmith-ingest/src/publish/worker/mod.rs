@@ -167,6 +167,8 @@ impl Sink {
         let held = self.queue.len() + work.waiting.len() + work.in_flight.len();
         self.metrics.queue.set(i64::try_from(held).unwrap_or(i64::MAX));
         self.metrics.up.set(i64::from(work.away.is_none()));
+        let blocked = work.spool_fault.is_some() && self.spools(work);
+        self.metrics.spool_writable.set(i64::from(!blocked));
         let gauge = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         self.metrics.upload_files.set(gauge(self.metrics.uploads.files()));
         self.metrics.upload_bytes.set(gauge(self.metrics.uploads.bytes()));

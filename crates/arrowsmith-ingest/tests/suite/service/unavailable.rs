@@ -196,3 +196,38 @@ fn two_sinks_both_get_everything() {
         files.filter(|f| f.as_ref().unwrap().path().extension().is_some_and(|e| e == "parquet"));
     assert_eq!(whole.count(), 1);
 }
+
+#[test]
+fn who_cannot_write_is_not_ready() {
+    let ready = |service: &Service| super::request(service, "GET", "/readyz", "", b"");
+    let folder = tempfile::tempdir().unwrap();
+    let rejects = folder.path().join("rejects/s.rejects.jsonl");
+    let service = start(folder.path(), &[]);
+    fs::create_dir_all(&rejects).unwrap();
+    let mut socket = tcp(&service);
+    socket.write_all(b"{\"n\":1}\nbad\n").unwrap();
+    wait_for("rejects that wait", || ready(&service).0 == 503);
+    assert_eq!(ready(&service).1, "stream s: rejects cannot be written\n");
+    fs::remove_dir(&rejects).unwrap();
+    wait_for("rejects that are written", || ready(&service).0 == 200);
+    drop(socket);
+    let stream = service.drain().streams["s"];
+    assert_eq!((stream.published, stream.rejected), (1, 1));
+
+    let folder = tempfile::tempdir().unwrap();
+    let (spool, away) = (folder.path().join("spool"), folder.path().join("away"));
+    let out = block(folder.path());
+    let service = start(folder.path(), &[&format!("stream.s.spool.path={spool:?}")]);
+    assert_eq!(ready(&service).0, 200);
+    fs::rename(&spool, &away).unwrap();
+    let mut socket = tcp(&service);
+    socket.write_all(&lines(0..10)).unwrap();
+    wait_for("a spool that cannot be written", || ready(&service).0 == 503);
+    let why = ready(&service).1;
+    assert!(why.starts_with("stream s: the spool of ") && why.ends_with(" cannot be written\n"));
+    fs::rename(&away, &spool).unwrap();
+    wait_for("a spool that is written", || ready(&service).0 == 200);
+    fs::remove_file(&out).unwrap();
+    wait_for("all", || service.status()["totals"]["published_records"] == 10);
+    assert!(service.drain().is_complete());
+}
