@@ -5,7 +5,8 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Maximum nesting of arrays and objects in one record. Default 128.
+    /// Maximum nesting of arrays and objects in one record, at most [`Limits::DEPTH_MAX`]. Default
+    /// 128.
     pub depth_max: usize,
     /// Maximum size of a record, in bytes of JSON text. Default 128 MiB.
     pub record_bytes_max: usize,
@@ -33,7 +34,11 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets the maximum depth.
+    /// The highest `depth_max`: readers that recurse need stack for each level, and treat a higher
+    /// one as this.
+    pub const DEPTH_MAX: usize = 1024;
+
+    /// Sets the maximum depth, at most [`Limits::DEPTH_MAX`].
     pub fn with_depth_max(mut self, depth_max: usize) -> Self {
         self.depth_max = depth_max;
         self

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Limits, Result};
 
 use super::{Config, LayoutConfig, OrderConfig, StreamConfig};
 use crate::compiled::Compiled;
@@ -30,6 +30,9 @@ impl Config {
         }
         if self.limits.record_bytes.0 == 0 || self.limits.connections == 0 {
             return wrong("limits.record_bytes and limits.connections: have to be above 0".into());
+        }
+        if self.limits.depth > Limits::DEPTH_MAX {
+            return wrong(format!("limits.depth: has to be at most {}", Limits::DEPTH_MAX));
         }
         let most = self.service.memory.0 / 2;
         if self.limits.record_bytes.0 > most || self.limits.body_bytes.0 > most {

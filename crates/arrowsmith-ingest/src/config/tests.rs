@@ -152,6 +152,7 @@ fn what_is_wrong_is_named_by_its_path() {
             "stream.a.sink.1.colour: no such setting; there are compression",
         ),
         ("[limits]\ndepth = true", "limits.depth: expected a whole number from 0, found true"),
+        ("[limits]\ndepth = 1025", "limits.depth: has to be at most 1024"),
         ("[service]\nhttp = 1", "service.http: expected text in quotes, found 1"),
         ("[tls]\nkey = 'x'", "tls.certificates: is needed"),
         ("[server]\n", "server: no such setting; there are service, tls, limits, stream"),

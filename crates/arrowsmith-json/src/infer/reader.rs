@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use arrowsmith_core::ErrorKind;
+use arrowsmith_core::{ErrorKind, Limits};
 use arrowsmith_number::{
     NumberError, TimeUnit, looks_like_date, looks_like_timestamp, parse_f64, parse_i64,
     parse_timestamp, parse_u64, scan_number,
@@ -19,9 +19,6 @@ use super::lattice::{Node, Number, Place, Text};
 /// Maximum nesting that becomes types; deeper values are kept as text. A map counts twice in a
 /// plan, whose limit is 64 levels.
 const NESTING_MAX: usize = 30;
-
-/// Maximum recursion, whatever the limit, because of the stack.
-const DEPTH_MAX: usize = 1024;
 
 /// Integers with fewer digits are exact in a `float64`, and 64 bits hold them.
 const LONG_DIGITS: usize = 16;
@@ -61,7 +58,7 @@ pub(super) struct Rules<'o> {
 impl<'o> Rules<'o> {
     pub(super) fn new(options: &'o InferOptions, place: Place) -> Self {
         Self {
-            depth_max: options.limits.depth_max.min(DEPTH_MAX),
+            depth_max: options.limits.depth_max.min(Limits::DEPTH_MAX),
             object_keys_max: options.object_keys_max,
             timestamps: options.timestamps,
             allow_nan: options.allow_nan,

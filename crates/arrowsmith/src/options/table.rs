@@ -126,7 +126,8 @@ read_options! {
         gpu_memory_bytes_max: u64 = 2 << 30 => Kind::Bytes, Engine, flag: Some("gpu-memory"), receives: true;
 
         /// Maximum nesting depth of a record, or of a file's schema.
-        depth_max: usize = Limits::default().depth_max => NUMBER, Input, infers: true, serves: true;
+        depth_max: usize = Limits::default().depth_max =>
+            Kind::Count { min: 0, max: Limits::DEPTH_MAX as u64 }, Input, infers: true, serves: true;
 
         /// Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum.
         batch_rows: Option<usize> = None => POSITIVE, Batches,

@@ -103,6 +103,7 @@ fn what_is_refused_changes_nothing() {
     assert!(matches!(options.set("threads", Value::Integer(0)), Err(Refused::Value(_))));
     assert!(matches!(options.set("depth_max", Value::Integer(1 << 100)), Err(Refused::Value(_))));
     assert!(matches!(options.set("depth_max", Value::Integer(-1)), Err(Refused::Value(_))));
+    assert!(matches!(options.set("depth_max", Value::Integer(1025)), Err(Refused::Value(_))));
     assert!(matches!(options.set("row_bytes_max", Value::Integer(-1)), Err(Refused::Value(_))));
     assert!(matches!(options.set("columns", text("a")), Err(Refused::Type(_))));
     assert!(matches!(options.set("schema", text("a: int65")), Err(Refused::Failed(_))));
