@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{DataType, Schema as ArrowSchema, SchemaRef};
 use arrowsmith::Error;
 use arrowsmith::plan::load::{load_schema, load_schema_file};
 use arrowsmith::plan::text::{format_schema, parse_schema};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyMapping, PyString, PyTuple};
 use pyo3_arrow::{PyField, PySchema};
@@ -56,8 +56,7 @@ pub(crate) fn types_of(value: &Bound<'_, PyAny>) -> PyResult<SchemaRef> {
         let (path, of): (String, Bound<'_, PyAny>) = pair?.extract()?;
         let field = if of.hasattr("__arrow_c_schema__")? {
             let field = of.extract::<PyField>()?.into_inner();
-            Field::new(&path, field.data_type().clone(), true)
-                .with_metadata(field.metadata().clone())
+            field.as_ref().clone().with_name(&path)
         } else if let Ok(text) = of.cast::<PyString>() {
             let parsed = parse_schema(&format!("type: {}", text.to_str()?));
             let parsed = parsed.and_then(|schema| match schema.fields().as_ref() {
@@ -133,10 +132,13 @@ impl Schema {
     }
 
     /// The columns of these names, in the order of the schema.
-    fn select(&self, names: Vec<String>) -> Self {
+    fn select(&self, names: Vec<String>) -> PyResult<Self> {
+        if let Some(name) = names.iter().find(|name| self.0.fields().find(name).is_none()) {
+            return Err(PyKeyError::new_err(format!("there is no column {name:?}")));
+        }
         let fields = self.0.fields().iter().filter(|field| names.contains(field.name()));
         let fields = fields.cloned().collect::<Vec<_>>();
-        Self(Arc::new(ArrowSchema::new_with_metadata(fields, self.0.metadata().clone())))
+        Ok(Self(Arc::new(ArrowSchema::new_with_metadata(fields, self.0.metadata().clone()))))
     }
 
     /// Pickles as an Arrow IPC stream without batches.

@@ -101,6 +101,8 @@ def test_types_of_some_columns() -> None:
     ):
         assert str(arrowsmith.infer_schema(text, types=types)) == expected
         assert str(arrowsmith.read_json(text, types=types).schema) == expected
+    required = {"id": pa.field("id", pa.large_string(), nullable=False)}
+    assert not arrowsmith.infer_schema(text, types=required).to_pyarrow().field("id").nullable
     for wrong in ({"id": 7}, {"id": None}, 7):
         options: dict[str, Any] = {"types": wrong}
         with pytest.raises(TypeError, match="type"):

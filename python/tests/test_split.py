@@ -194,4 +194,6 @@ def test_schemas_are_pickled_and_selected() -> None:
     copy = pickle.loads(pickle.dumps(schema))
     assert copy == schema
     assert copy.to_pyarrow().metadata == {b"k": b"v"}
-    assert schema.select(["b", "nothing"]).names == ["b"]
+    assert schema.select(["b"]).names == ["b"]
+    with pytest.raises(KeyError, match="nothing"):
+        schema.select(["b", "nothing"])
