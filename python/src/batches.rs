@@ -23,11 +23,12 @@ use crate::errors::{Failure, config, raised};
 use crate::gpu::RowGroups;
 use crate::options;
 use crate::parquet::{self, Opened};
-use crate::progress::Watch;
+use crate::progress::{Current, Watch};
 use crate::rejects::{self, Kept};
 use crate::schema::schema_of;
-use crate::source;
+use crate::source::{self, Places};
 use crate::table::{Rows, Table};
+use crate::wait::{attended, signals};
 
 /// An exception of a callback, until it is raised where the batches are read.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
@@ -79,7 +80,9 @@ pub(crate) struct Opening {
     resident: Option<ResidentEngine>,
     pub(crate) raised: Raised,
     kept: Kept,
-    cancel: Arc<AtomicBool>,
+    pub(crate) cancel: Arc<AtomicBool>,
+    /// Whether there may be many records between two batches.
+    filters: bool,
 }
 
 impl Opening {
@@ -95,6 +98,7 @@ impl Opening {
         if !schema.is_none() {
             options.schema = Some(schema_of(schema)?);
         }
+        let filters = options.filter.is_some();
         let (engine, resident) = options::json_engine(given.py(), &options, on_device)?;
         let builder = ReaderBuilder::new().options(options).engine(engine);
         let builder = builder.cancel(Arc::clone(&cancel));
@@ -107,7 +111,7 @@ impl Opening {
             }
             keep.add(reject);
         });
-        Ok(Self { builder, resident, raised, kept, cancel })
+        Ok(Self { builder, resident, raised, kept, cancel, filters })
     }
 }
 
@@ -127,22 +131,27 @@ pub(crate) fn collect(
     if opening.resident.is_some() {
         return crate::read_all(py, Batches::open(py, opening, inputs)?, watch);
     }
-    let Opening { builder, raised: slot, kept, .. } = opening;
-    let mut collector = py.detach(|| builder.collect(inputs)).map_err(|error| raised(py, error))?;
-    loop {
-        let more = py.detach(|| collector.advance());
-        // An exception of a callback is the cause of what is reported.
-        if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error);
+    let Opening { builder, raised: slot, kept, cancel, .. } = opening;
+    let place = Places::of(&inputs, false).whole;
+    let collector = attended(py, place, &cancel, signals, move || builder.collect(inputs))?;
+    let mut collector = collector.map_err(|error| raised(py, error))?;
+    let current = Current::new(collector.progress());
+    let progress = current.clone();
+    let turn = |py: Python<'_>| watch.turn(py, &current.get());
+    let collected = attended(py, place, &cancel, turn, move || {
+        while collector.advance()? {
+            progress.set(collector.progress());
         }
-        if !more.map_err(|error| raised(py, error))? {
-            break;
-        }
-        watch.turn(py, collector.progress())?;
+        progress.set(collector.progress());
+        Ok(collector.finish())
+    })?;
+    let progress = current.get();
+    // An exception of a callback is the cause of what is reported.
+    if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
     }
-    let progress = Arc::clone(collector.progress());
+    let (schema, batches) = collected.map_err(|error| raised(py, error))?;
     watch.end(py, &progress)?;
-    let (schema, batches) = collector.finish();
     let batches = batches.into_iter().map(Rows::Host).collect();
     Ok(Table::new(schema, batches, &progress, kept))
 }
@@ -155,10 +164,12 @@ pub(crate) fn explain(
 ) -> PyResult<String> {
     let py = source.py();
     let none = py.None().into_bound(py);
-    let Opening { builder, .. } = Opening::new(schema, &none, false, given, Arc::default())?;
+    let Opening { builder, cancel, .. } =
+        Opening::new(schema, &none, false, given, Arc::default())?;
     let inputs = source::inputs(source)?;
-    let explained = py.detach(|| builder.explain(inputs)).map_err(|error| raised(py, error))?;
-    Ok(explained.to_string())
+    let place = Places::of(&inputs, false).whole;
+    let explained = attended(py, place, &cancel, signals, move || builder.explain(inputs))?;
+    Ok(explained.map_err(|error| raised(py, error))?.to_string())
 }
 
 /// The batches of a source, in order.
@@ -168,6 +179,7 @@ pub(crate) struct Batches {
     raised: Raised,
     kept: Kept,
     cancel: Arc<AtomicBool>,
+    places: Places,
 }
 
 impl Batches {
@@ -190,13 +202,16 @@ impl Batches {
         if opening.resident.is_some() && inputs.iter().any(|file| !file.partitions.is_empty()) {
             return Err(config(py, "source: partitions do not stay on the device".to_owned()));
         }
-        let Opening { builder, resident, raised: raised_slot, kept, cancel } = opening;
-        let reader = py.detach(|| builder.open(inputs)).map_err(|error| raised(py, error))?;
+        let Opening { builder, resident, raised: raised_slot, kept, cancel, filters } = opening;
+        // The calls of a device stay on their thread.
+        let places = if resident.is_some() { Places::HERE } else { Places::of(&inputs, filters) };
+        let reader = attended(py, places.whole, &cancel, signals, move || builder.open(inputs))?;
+        let reader = reader.map_err(|error| raised(py, error))?;
         let reader = Some(match resident {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
             None => Reading::Json(Box::new(reader)),
         });
-        Ok(Self { reader, raised: raised_slot, kept, cancel })
+        Ok(Self { reader, raised: raised_slot, kept, cancel, places })
     }
 
     /// Opens Parquet.
@@ -206,12 +221,12 @@ impl Batches {
         given: &Bound<'_, PyDict>,
         cancel: Arc<AtomicBool>,
     ) -> PyResult<Self> {
-        let reader = Some(match parquet::open(source, on_device, given, &cancel)? {
-            Opened::Host(reader) => Reading::Parquet(reader),
-            Opened::Device(groups) => Reading::ResidentParquet(groups),
-        });
-        let (raised, kept) = (Raised::default(), Kept::default());
-        Ok(Self { reader, raised, kept, cancel })
+        let (reader, places) = match parquet::open(source, on_device, given, &cancel)? {
+            (Opened::Host(reader), places) => (Reading::Parquet(reader), places),
+            (Opened::Device(groups), places) => (Reading::ResidentParquet(groups), places),
+        };
+        let (reader, raised, kept) = (Some(reader), Raised::default(), Kept::default());
+        Ok(Self { reader, raised, kept, cancel, places })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
@@ -243,6 +258,11 @@ impl Batches {
     /// The first rejects, to which others are added.
     pub(crate) fn kept(&self) -> Kept {
         self.kept.clone()
+    }
+
+    /// Where to wait for them.
+    pub(crate) fn places(&self) -> Places {
+        self.places
     }
 
     /// The flag that cancels the work once it is true.

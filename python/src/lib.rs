@@ -27,22 +27,25 @@ mod schema;
 mod source;
 mod split;
 mod table;
+mod wait;
 mod write;
 
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use arrowsmith::json;
+use arrowsmith::json::ReaderBuilder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batches::Batches;
-use crate::errors::raised;
+use crate::errors::{Failure, raised};
 use crate::progress::Watch;
 use crate::reader::Reader;
 use crate::schema::Schema;
+use crate::source::Places;
 use crate::table::{Batch, Table};
+use crate::wait::{attended, signals};
 
 // musl's allocator has one lock for all threads.
 #[cfg(target_env = "musl")]
@@ -87,14 +90,24 @@ fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
 }
 
 fn read_all(py: Python<'_>, mut batches: Batches, mut watch: Watch) -> PyResult<Table> {
-    let (schema, progress) = (batches.schema(), batches.progress());
-    let mut read = Vec::new();
-    while let Some(batch) = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))? {
-        read.push(batch);
-        watch.turn(py, &progress)?;
-    }
+    let (schema, progress, kept) = (batches.schema(), batches.progress(), batches.kept());
+    let (place, cancel) = (batches.places().whole, batches.cancel());
+    let read = attended(
+        py,
+        place,
+        &cancel,
+        |py| watch.turn(py, &progress),
+        move || {
+            let mut read = Vec::new();
+            while let Some(batch) = batches.next()? {
+                read.push(batch);
+            }
+            Ok(read)
+        },
+    )?;
+    let read = read.map_err(|failure: Failure| failure.raised(py))?;
     watch.end(py, &progress)?;
-    Ok(Table::new(schema, read, &progress, batches.kept()))
+    Ok(Table::new(schema, read, &progress, kept))
 }
 
 /// Opens a reader.
@@ -149,7 +162,11 @@ fn infer_schema(source: &Bound<'_, PyAny>, options: &Bound<'_, PyDict>) -> PyRes
     let py = source.py();
     let options = options::inference(options)?;
     let inputs = source::inputs(source)?;
-    let found = py.detach(|| json::infer_schema(inputs, &options).map(|sample| sample.schema));
+    let (place, cancel) = (Places::of(&inputs, false).whole, Arc::<AtomicBool>::default());
+    let builder = ReaderBuilder::new().options(options).cancel(Arc::clone(&cancel));
+    let found = attended(py, place, &cancel, signals, move || {
+        builder.infer_schema(inputs).map(|sample| sample.schema)
+    })?;
     Ok(Schema::new(found.map_err(|error| raised(py, error))?))
 }
 

@@ -15,7 +15,8 @@ use crate::errors::{config, raised};
 use crate::gpu::{self, RowGroups};
 use crate::lake::{self, Found};
 use crate::options::{engine, parquet};
-use crate::source;
+use crate::source::{self, Places};
+use crate::wait::{attended, signals};
 
 /// The source of the batches.
 pub(crate) enum Opened {
@@ -30,7 +31,7 @@ pub(crate) fn open(
     on_device: bool,
     given: &Bound<'_, PyDict>,
     cancel: &Arc<AtomicBool>,
-) -> PyResult<Opened> {
+) -> PyResult<(Opened, Places)> {
     let py = source.py();
     let mut options = parquet(given)?;
     let table = lake::table(source)?;
@@ -48,26 +49,31 @@ pub(crate) fn open(
         }
     }
     let (engine, gpu) = engine(py, &options.engine, options.gpu_memory_bytes_max, on_device)?;
-    let cancel = Arc::clone(cancel);
+    let (cancel, filters) = (Arc::clone(cancel), options.filter.is_some());
     if let Some((table, found)) = table {
         let partitions = options.partitions.take();
         options.partitions = partitions.or_else(|| table.partitions().map(Into::into));
-        let builder = ReaderBuilder::new().options(options).engine(engine).cancel(cancel);
-        let reader = py.detach(|| match found {
+        let builder =
+            ReaderBuilder::new().options(options).engine(engine).cancel(Arc::clone(&cancel));
+        let places = Places::of(&table.files, filters);
+        let reader = attended(py, places.whole, &cancel, signals, move || match found {
             Found::Mapped(_) => table.reader(builder),
             Found::Exactly => builder.exact_schema(table.schema).open(table.files),
-        });
+        })?;
         let reader = reader.map_err(|error| raised(py, error))?;
-        return Ok(Opened::Host(Box::new(reader)));
+        return Ok((Opened::Host(Box::new(reader)), places));
     }
     let files = files(source)?;
     if let Some(gpu) = gpu {
         let groups = py.detach(|| RowGroups::open((gpu, engine), files, &options, cancel));
-        return Ok(Opened::Device(Box::new(groups.map_err(|error| raised(py, error))?)));
+        let groups = groups.map_err(|error| raised(py, error))?;
+        // The calls of a device stay on their thread.
+        return Ok((Opened::Device(Box::new(groups)), Places::HERE));
     }
-    let builder = ReaderBuilder::new().options(options).engine(engine).cancel(cancel);
-    let reader = py.detach(|| builder.open(files)).map_err(|error| raised(py, error))?;
-    Ok(Opened::Host(Box::new(reader)))
+    let places = Places::of(&files, filters);
+    let builder = ReaderBuilder::new().options(options).engine(engine).cancel(Arc::clone(&cancel));
+    let reader = attended(py, places.whole, &cancel, signals, move || builder.open(files))?;
+    Ok((Opened::Host(Box::new(reader.map_err(|error| raised(py, error))?)), places))
 }
 
 /// The files of a source; text may be a folder or a pattern.
@@ -82,8 +88,8 @@ pub(crate) fn explain_parquet(
     options: &Bound<'_, PyDict>,
 ) -> PyResult<String> {
     match open(source, false, options, &Arc::default())? {
-        Opened::Host(reader) => Ok(reader.explanation().to_string()),
-        Opened::Device(_) => Ok(String::new()),
+        (Opened::Host(reader), _) => Ok(reader.explanation().to_string()),
+        (Opened::Device(_), _) => Ok(String::new()),
     }
 }
 

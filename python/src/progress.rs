@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Progress for a callback in Python, called by the thread that reads, between two batches.
+//! Progress for a callback in Python, called by the thread that waits for the work.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
@@ -24,7 +25,7 @@ impl Watch {
         Self { call: call.map(|call| call.clone().unbind()), next: Instant::now() }
     }
 
-    /// Between two batches: Ctrl-C, and the callback if it is time.
+    /// Now and then: Ctrl-C, and the callback if it is time.
     pub(crate) fn turn(&mut self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
         self.turn_at(py, || (progress.bytes(), progress.bytes_total()))
     }
@@ -55,6 +56,24 @@ impl Watch {
 
     pub(crate) fn is_on(&self) -> bool {
         self.call.is_some()
+    }
+}
+
+/// The progress of the current pass over the data, of which each has its own.
+#[derive(Clone)]
+pub(crate) struct Current(Arc<Mutex<Arc<Progress>>>);
+
+impl Current {
+    pub(crate) fn new(progress: &Arc<Progress>) -> Self {
+        Self(Arc::new(Mutex::new(Arc::clone(progress))))
+    }
+
+    pub(crate) fn set(&self, progress: &Arc<Progress>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(progress);
+    }
+
+    pub(crate) fn get(&self) -> Arc<Progress> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::export::{schema_capsule, stream_capsule};
 use crate::rejects::Kept;
 use crate::schema::Schema;
 use crate::table::{Batch, Table, stays};
+use crate::wait::{attended, signals};
 
 /// The owner of the batches.
 enum State {
@@ -152,11 +153,22 @@ impl Reader {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let mut state = self.state()?;
-        let State::Open(batches) = &mut *state else {
-            return Err(if matches!(*state, State::Taken) { taken() } else { closed() });
+        let mut batches = match std::mem::replace(&mut *state, State::Closed) {
+            State::Open(batches) => batches,
+            State::Taken => {
+                *state = State::Taken;
+                return Err(taken());
+            }
+            State::Closed => return Err(closed()),
         };
-        let next = py.detach(|| batches.next()).map_err(|failure| failure.raised(py))?;
-        Ok(next.map(Batch::new))
+        // An exception of a signal closes the reader.
+        let place = batches.places().next;
+        let (next, batches) = attended(py, place, &self.cancel, signals, move || {
+            let next = batches.next();
+            (next, batches)
+        })?;
+        *state = State::Open(batches);
+        Ok(next.map_err(|failure| failure.raised(py))?.map(Batch::new))
     }
 
     fn __aiter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

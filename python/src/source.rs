@@ -4,9 +4,11 @@
 //! `bytes` never change, so their memory is read in place. Other buffers may change while a thread
 //! reads them; they and files are copied piece by piece, holding the GIL.
 
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrowsmith::json::EXTENSIONS;
@@ -20,6 +22,7 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
 use crate::split::File;
+use crate::wait::{Place, attended, signals};
 
 /// Bytes per read of a Python file.
 const PIECE_BYTES: usize = 8 << 20;
@@ -32,11 +35,46 @@ pub(crate) fn inputs(source: &Bound<'_, PyAny>) -> PyResult<Vec<DataFile>> {
     files(source, EXTENSIONS, unopened)
 }
 
+/// Files of up to this many bytes together are read on the caller's thread.
+const HERE_BYTES_MAX: u64 = 8 << 20;
+
+/// Where files are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    /// All of them, or what their schema is inferred from.
+    pub(crate) whole: Place,
+    /// Up to the next batch.
+    pub(crate) next: Place,
+}
+
+impl Places {
+    /// On the caller's thread, with as few turns as there are.
+    pub(crate) const HERE: Self = Self { whole: Place::Here, next: Place::Here };
+
+    /// `filters` is whether there may be many records between two batches.
+    pub(crate) fn of(files: &[DataFile], filters: bool) -> Self {
+        let bytes = |file: &DataFile| match &file.input {
+            Input::Bytes { bytes, .. } => Some(bytes.as_ref().as_ref().len() as u64),
+            // Others may have to wait, for a writer or a server.
+            Input::Path(path) => {
+                path.metadata().ok().filter(Metadata::is_file).map(|found| found.len())
+            }
+            _ => None,
+        };
+        let mut each = files.iter().map(bytes);
+        match each.try_fold(0_u64, |all, one| Some(all.saturating_add(one?))) {
+            Some(all) if all <= HERE_BYTES_MAX => Self::HERE,
+            Some(_) if !filters => Self { whole: Place::Apart, next: Place::Here },
+            _ => Self { whole: Place::Apart, next: Place::Apart },
+        }
+    }
+}
+
 /// The files of a source, in order. Text may be a folder or a pattern, of whose files those count
 /// that end in one of `extensions`; `open` makes inputs of all else.
 pub(crate) fn files(
     source: &Bound<'_, PyAny>,
-    extensions: &[&str],
+    extensions: &'static [&'static str],
     open: impl Fn(&Bound<'_, PyAny>) -> PyResult<Input>,
 ) -> PyResult<Vec<DataFile>> {
     let py = source.py();
@@ -44,10 +82,15 @@ pub(crate) fn files(
         let (source, options) = unwrapped(source);
         if let Ok(name) = source.cast::<PyString>() {
             let name = name.to_str()?;
-            let found = py.detach(|| match arrowsmith::store::is_url(name) {
-                true => arrowsmith::store::expand_url_with(name, extensions, &options),
-                false => arrowsmith::expand_dataset(name, extensions),
-            });
+            let found = match arrowsmith::store::is_url(name) {
+                true => {
+                    let (name, place) = (name.to_owned(), Place::Apart);
+                    attended(py, place, &AtomicBool::default(), signals, move || {
+                        arrowsmith::store::expand_url_with(&name, extensions, &options)
+                    })?
+                }
+                false => py.detach(|| arrowsmith::expand_dataset(name, extensions)),
+            };
             return found.map_err(|error| raised(py, error));
         }
         if let Ok(file) = source.cast::<File>() {

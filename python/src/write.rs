@@ -17,11 +17,12 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::batches::{Opening, Raised};
+use crate::batches::Opening;
 use crate::errors::{config, raised};
 use crate::import::Batches;
-use crate::progress::{Watch, bytes_of};
-use crate::source;
+use crate::progress::{Current, Watch, bytes_of};
+use crate::source::{self, Places};
+use crate::wait::{Place, attended, signals};
 
 /// Rows and bytes that were written.
 type Written = (u64, u64);
@@ -73,49 +74,53 @@ pub(crate) fn convert_json(
     let target = given_target(target, write, None)?;
     let opening = Opening::new(schema, rejects, false, options, Arc::default())?;
     let inputs = source::inputs(source)?;
-    let Opening { builder, raised: slot, .. } = opening;
-    let mut reader = py.detach(|| builder.growing(inputs)).map_err(|error| raised(py, error))?;
-    loop {
-        if let Some(summary) = pass(py, &mut reader, &target, &slot, &mut watch)? {
-            watch.end(py, reader.progress())?;
-            return Ok((summary.rows, summary.bytes));
-        }
-        py.detach(|| reader.restart()).map_err(|error| raised(py, error))?;
+    let Opening { builder, raised: slot, cancel, .. } = opening;
+    let place = Places::of(&inputs, false).whole;
+    let reader = attended(py, place, &cancel, signals, move || builder.growing(inputs))?;
+    let mut reader = reader.map_err(|error| raised(py, error))?;
+    let current = Current::new(reader.progress());
+    let progress = current.clone();
+    let place = if place == Place::Here { place } else { Place::ToTheEnd };
+    let summary = attended(
+        py,
+        place,
+        &cancel,
+        |py| watch.turn(py, &current.get()),
+        move || {
+            loop {
+                if let Some(summary) = pass(&mut reader, &target, &progress)? {
+                    return Ok(summary);
+                }
+                reader.restart()?;
+            }
+        },
+    )?;
+    // An exception of a callback is the cause of what is reported.
+    if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
     }
+    let summary = summary.map_err(|error| raised(py, error))?;
+    watch.end(py, &current.get())?;
+    Ok((summary.rows, summary.bytes))
 }
 
 /// Writes everything, unless the schema grows meanwhile.
 fn pass(
-    py: Python<'_>,
     reader: &mut GrowingReader,
     target: &Target,
-    slot: &Raised,
-    watch: &mut Watch,
-) -> PyResult<Option<SinkSummary>> {
-    let schema = reader.schema();
-    let opened = py.detach(|| target.open(&schema, |_| {}));
-    let mut sink = opened.map_err(|error| raised(py, error))?;
+    progress: &Current,
+) -> arrowsmith::Result<Option<SinkSummary>> {
+    let mut sink = target.open(&reader.schema(), |_| {})?;
     loop {
-        let step = py.detach(|| {
-            let step = reader.step()?;
-            let goes_on = match &step {
-                Step::Batch(batch) => sink.write(batch).map(|()| true)?,
-                Step::Grown => reader.widen(|schema| sink.widen(schema))?,
-                Step::End => false,
-            };
-            Ok((step, goes_on))
-        });
-        // An exception of a callback is the cause of what is reported.
-        if let Some(error) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error);
-        }
-        match step.map_err(|error| raised(py, error))? {
-            (Step::Grown, false) => return Ok(None),
-            (Step::End, _) => break,
-            (Step::Batch(_) | Step::Grown, _) => watch.turn(py, reader.progress())?,
+        let step = reader.step()?;
+        progress.set(reader.progress());
+        match step {
+            Step::Batch(batch) => sink.write(&batch)?,
+            Step::Grown if reader.widen(|schema| sink.widen(schema))? => {}
+            Step::Grown => return Ok(None),
+            Step::End => return sink.finish().map(Some),
         }
     }
-    py.detach(|| sink.finish()).map(Some).map_err(|error| raised(py, error))
 }
 
 /// An error of an Arrow stream.

@@ -4,6 +4,7 @@
 import asyncio
 import builtins
 import io
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -155,3 +156,41 @@ def test_a_bar_of_tqdm(path: Path, lines: bytes, monkeypatch: pytest.MonkeyPatch
         arrowsmith.read_json(b"{", progress=True)
     assert [bar.closed for bar in bars] == [True, True]
     assert (bars[0].n, bars[0].total) == (len(lines), len(lines))
+
+
+BLOCKED = """
+import os, signal, sys, threading, time
+import arrowsmith
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+path, call = sys.argv[1:3]
+os.mkfifo(path)
+keep = os.open(path, os.O_RDWR)
+os.write(keep, b'{"a":1}\\n' * int(sys.argv[3]))
+calls = {
+    "read_json": lambda: arrowsmith.read_json(path),
+    "infer_schema": lambda: arrowsmith.infer_schema(path),
+    "open_json": lambda: list(arrowsmith.open_json(path, "a: int64")),
+    "convert_json": lambda: arrowsmith.convert_json(path, path + ".parquet", "a: int64"),
+}
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    calls[call]()
+except KeyboardInterrupt:
+    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+@pytest.mark.parametrize("records", [0, 3])
+@pytest.mark.parametrize("call", ["read_json", "infer_schema", "open_json", "convert_json"])
+def test_ctrl_c_while_a_pipe_is_silent(tmp_path: Path, call: str, records: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED, str(tmp_path / "pipe"), call, str(records)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
