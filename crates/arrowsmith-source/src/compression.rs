@@ -5,6 +5,8 @@
 //! that contains plain text is read as plain text, and a compressed file may have any name.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::gzip::Gzip;
 
@@ -32,6 +34,9 @@ pub enum Compression {
 /// ask for 4 GiB.
 #[cfg(feature = "xz")]
 const XZ_MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+/// Size of the input buffer of a decompressor, in bytes.
+const BUFFER_BYTES: usize = 128 << 10;
 
 /// Length of the longest magic number, in bytes.
 pub(crate) const MAGIC_BYTES: usize = 6;
@@ -66,17 +71,29 @@ impl Compression {
         }
     }
 
+    /// As users call it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Auto | Self::None => "plain",
+            Self::Gzip => "gzip",
+            Self::Zstd => "Zstandard",
+            Self::Lz4 => "LZ4",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+        }
+    }
+
     /// Wraps `reader` with a decompressor, which may use this many threads, or with 0 one for each
-    /// core. `Auto` is treated as `None`: the caller has already detected it.
-    pub(crate) fn decoder<R>(
-        self,
-        reader: BufReader<R>,
-        threads: usize,
-    ) -> io::Result<Box<dyn Read + Send>>
+    /// core. `Auto` is treated as `None`: the caller has already detected it. Its own errors name
+    /// the format; those of `reader` stay as they are.
+    pub(crate) fn decoder<R>(self, reader: R, threads: usize) -> io::Result<Box<dyn Read + Send>>
     where
         R: Read + Send + 'static,
     {
-        Ok(match self {
+        let has_failed = Arc::<AtomicBool>::default();
+        let reader = Watched { reader, has_failed: Arc::clone(&has_failed) };
+        let reader = BufReader::with_capacity(BUFFER_BYTES, reader);
+        let decoder: Box<dyn Read + Send> = match self {
             Self::Auto | Self::None => Box::new(reader),
             Self::Gzip => Box::new(Gzip::new(reader, threads)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(reader)?),
@@ -94,6 +111,47 @@ impl Compression {
             }
             #[cfg(not(feature = "xz"))]
             Self::Xz => return Err(lacks("xz")),
+        };
+        Ok(Box::new(Named { decoder, name: self.name(), source_has_failed: has_failed }))
+    }
+}
+
+/// Notes whether a read failed.
+struct Watched<R> {
+    reader: R,
+    has_failed: Arc<AtomicBool>,
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer);
+        self.has_failed.store(read.is_err(), Ordering::Relaxed);
+        read
+    }
+}
+
+/// A decompressor, of which the errors say what is wrong with which format.
+struct Named {
+    decoder: Box<dyn Read + Send>,
+    name: &'static str,
+    source_has_failed: Arc<AtomicBool>,
+}
+
+impl Read for Named {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(buffer).map_err(|error| {
+            if self.source_has_failed.load(Ordering::Relaxed) {
+                return error;
+            }
+            let name = self.name;
+            let what = match error.kind() {
+                io::ErrorKind::UnexpectedEof => format!("the {name} data ends early"),
+                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                    format!("damaged {name} data: {error}")
+                }
+                _ => format!("{name}: {error}"),
+            };
+            io::Error::new(error.kind(), what)
         })
     }
 }
@@ -148,5 +206,63 @@ impl<R: BufRead> Read for Lz4Frames<R> {
             self.done = tracked.reader.fill_buf()?.is_empty();
         }
         Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::*;
+
+    fn packed() -> [(Compression, Vec<u8>); 3] {
+        let text: Vec<u8> = (0..20_000).flat_map(|n: u32| format!("{n}\n").into_bytes()).collect();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&text).unwrap();
+        let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        lz4.write_all(&text).unwrap();
+        [
+            (Compression::Gzip, gzip.finish().unwrap()),
+            (Compression::Zstd, zstd::stream::encode_all(&*text, 1).unwrap()),
+            (Compression::Lz4, lz4.finish().unwrap()),
+        ]
+    }
+
+    fn error(compression: Compression, reader: impl Read + Send + 'static) -> String {
+        let mut decoder = compression.decoder(reader, 2).unwrap();
+        decoder.read_to_end(&mut Vec::new()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_the_format() {
+        for (compression, bytes) in packed() {
+            let name = compression.name();
+            for cut in [bytes.len() - 1, bytes.len() / 2, 5] {
+                let found = error(compression, Cursor::new(bytes[..cut].to_vec()));
+                assert_eq!(found, format!("the {name} data ends early"), "{cut}");
+            }
+            let mut damaged = bytes.clone();
+            // The end of the last block, or what follows it.
+            for byte in &mut damaged[bytes.len() - 12..] {
+                *byte = !*byte;
+            }
+            let found = error(compression, Cursor::new(damaged));
+            assert!(found.contains(name), "{found}");
+        }
+    }
+
+    /// What a source says is not for a decompressor to explain.
+    #[test]
+    fn errors_of_the_source_stay_as_they_are() {
+        struct Away;
+        impl Read for Away {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server is away"))
+            }
+        }
+        for (compression, bytes) in packed() {
+            let start = Cursor::new(bytes[..bytes.len() / 2].to_vec());
+            assert_eq!(error(compression, start.chain(Away)), "the server is away");
+        }
     }
 }

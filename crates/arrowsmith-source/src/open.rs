@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +18,6 @@ use crate::read_ahead::ReadAhead;
 
 /// Bytes in memory, shared by threads: a `Vec<u8>`, a mapped file, a buffer of another language.
 pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
-
-/// Size of the input buffer of a decompressor, in bytes.
-const COMPRESSED_BUFFER_BYTES: usize = 128 << 10;
 
 /// A source of bytes that is not opened yet.
 pub enum Input {
@@ -339,8 +336,7 @@ fn stream(reader: Box<dyn Read + Send>, options: &OpenOptions) -> io::Result<Con
     if compression == Compression::None {
         return Ok(Content::Stream(Box::new(reader)));
     }
-    let buffered = BufReader::with_capacity(COMPRESSED_BUFFER_BYTES, reader);
-    let reader = ReadAhead::new(compression.decoder(buffered, options.threads)?)?;
+    let reader = ReadAhead::new(compression.decoder(reader, options.threads)?)?;
     Ok(Content::Stream(Box::new(reader)))
 }
 
