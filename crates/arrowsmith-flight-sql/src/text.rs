@@ -47,19 +47,9 @@ pub(crate) fn numbered(sql: &str) -> String {
     out
 }
 
-/// Maximum size of an error's text, in bytes: it is sent in a header, of which clients take a few
-/// KiB.
-const REASON_BYTES_MAX: usize = 2_000;
-
 /// A DataFusion error as clients see it.
 pub(crate) fn status(error: &DataFusionError) -> Status {
-    let whole = status_of(error);
-    let reason = whole.message();
-    if reason.len() <= REASON_BYTES_MAX {
-        return whole;
-    }
-    let cut = reason.get(..reason.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default();
-    Status::new(whole.code(), format!("{cut}…"))
+    arrowsmith_flight::shortened(status_of(error))
 }
 
 fn status_of(error: &DataFusionError) -> Status {

@@ -27,19 +27,25 @@ pub fn carried(status: Status) -> Error {
 /// words.
 pub(crate) fn mistake(error: &Error) -> Status {
     match error {
-        Error::Config(message) => Status::invalid_argument(cut(message)),
-        Error::Schema { .. } => Status::invalid_argument(cut(&error.to_string())),
+        Error::Config(message) => shortened(Status::invalid_argument(message)),
+        Error::Schema { .. } => shortened(Status::invalid_argument(error.to_string())),
         other => status_of("request", other),
     }
 }
 
-/// As much of a reason as fits a header, of which clients take a few KiB.
-fn cut(reason: &str) -> String {
-    const BYTES_MAX: usize = 2_000;
-    match reason.get(..reason.floor_char_boundary(BYTES_MAX)) {
-        Some(start) if start.len() < reason.len() => format!("{start}…"),
-        _ => reason.to_owned(),
+/// Maximum size of a status's text, in bytes: it is sent in a header, of which clients take a few
+/// KiB.
+const REASON_BYTES_MAX: usize = 2_000;
+
+/// A status of which the text fits a header: texts of clients, and keys, may be long.
+#[must_use]
+pub fn shortened(status: Status) -> Status {
+    let reason = status.message();
+    if reason.len() <= REASON_BYTES_MAX {
+        return status;
     }
+    let start = reason.get(..reason.floor_char_boundary(REASON_BYTES_MAX)).unwrap_or_default();
+    Status::new(status.code(), format!("{start}…"))
 }
 
 /// The status of an error of a reader. `dataset` is the name that the client used.
@@ -53,13 +59,13 @@ pub fn status_of(dataset: &str, error: &Error) -> Status {
             warn!(dataset, %error, "bad data");
             let mut error = error.clone();
             error.position.source = None;
-            Status::data_loss(format!("{dataset}: {error}"))
+            shortened(Status::data_loss(format!("{dataset}: {error}")))
         }
         Error::File(error) => {
             warn!(dataset, %error, "bad file");
             let mut error = error.clone();
             error.place.source = None;
-            Status::data_loss(format!("{dataset}: {error}"))
+            shortened(Status::data_loss(format!("{dataset}: {error}")))
         }
         Error::Io { source, .. } => {
             if let Some(status) = source.get_ref().and_then(|inner| inner.downcast_ref::<Status>())
@@ -107,6 +113,25 @@ mod tests {
             let status = status_of("taxi", &error);
             assert!(!status.message().contains("secret"), "{}", status.message());
             assert!(status.message().contains("taxi"));
+        }
+    }
+
+    #[test]
+    fn reasons_fit_a_header() {
+        let key = "é".repeat(20_000);
+        let schema = arrowsmith::plan::text::parse_schema(&format!("\"{key}\": int8")).unwrap();
+        let text = format!("{{\"{key}\":1000}}");
+        let reader = arrowsmith::json::ReaderBuilder::new().schema(schema.into());
+        let mut reader = reader.open([arrowsmith::Input::bytes(text)]).unwrap();
+        let data = reader.next_batch().unwrap_err();
+        assert!(matches!(data, Error::Data(_)));
+        for status in [
+            status_of("taxi", &data),
+            mistake(&Error::schema(&key, "no")),
+            mistake(&Error::Config(key)),
+        ] {
+            let bytes = status.message().len();
+            assert!((1_990..2_010).contains(&bytes), "{bytes}");
         }
     }
 

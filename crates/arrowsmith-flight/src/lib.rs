@@ -43,7 +43,7 @@ mod unauthenticated;
 pub use auth::Access;
 pub use catalog::{Catalog, Origin, Spec};
 pub use encode::Compression;
-pub use error::{carried, status_of};
+pub use error::{carried, shortened, status_of};
 pub use extension::{Answer, Any, Extension};
 pub use live::Upstream;
 pub use metrics::Metrics;

@@ -33,7 +33,7 @@ use super::Shared;
 use super::exchange::Text;
 use crate::catalog::{Dataset, Origin};
 use crate::dataset::Format;
-use crate::error::{status_of, unwound};
+use crate::error::{shortened, status_of, unwound};
 use crate::ipc::Bounds;
 use crate::query::COMMAND_BYTES_MAX;
 
@@ -165,9 +165,9 @@ fn bad_rows(name: &str, error: Error) -> Status {
         Error::Data(data) => {
             let mut data = data.clone();
             data.position.source = None;
-            Status::invalid_argument(format!("{name}: {data}"))
+            shortened(Status::invalid_argument(format!("{name}: {data}")))
         }
-        Error::Arrow(error) => Status::invalid_argument(format!("{name}: {error}")),
+        Error::Arrow(error) => shortened(Status::invalid_argument(format!("{name}: {error}"))),
         _ => status_of(name, &error),
     }
 }
