@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
+use arrow_array::timezone::Tz;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, StructArray,
 };
 use arrow_cast::cast;
+use arrow_cast::parse::string_to_datetime;
 use arrow_schema::{DataType, Field, FieldRef, Schema, TimeUnit};
 use arrow_select::concat::concat_batches;
 use arrowsmith::json::ReaderBuilder;
@@ -142,6 +144,18 @@ pub fn csv(data: &[u8]) {
             _ => field.as_ref().clone(),
         };
     assert_eq!(expected.fields().len(), schema.fields().len());
+    let zones = says_zones(text, delimiter, records, expected.fields().len());
+    for ((field, ours), zones) in expected.fields().iter().zip(schema.fields()).zip(zones) {
+        if let DataType::Timestamp(unit, None) = field.data_type() {
+            let expected = match zones {
+                Some([false, true]) => DataType::Timestamp(*unit, Some("UTC".into())),
+                Some([_, false]) => field.data_type().clone(),
+                Some([true, true]) => DataType::Utf8,
+                None => continue,
+            };
+            assert_eq!(ours.data_type(), &expected);
+        }
+    }
     let pairs = expected.fields().iter().zip(schema.fields());
     let expected: Vec<Field> = pairs.map(as_ours).collect();
     assert_eq!(schema, Schema::new(expected));
@@ -184,6 +198,42 @@ pub fn csv(data: &[u8]) {
         }
         (Ok(ours), Err(error)) => panic!("{ours:?}\n{error}"),
     }
+}
+
+/// Whether columns have times without a zone, and times with one: an instant that depends on the
+/// zone that is given is of a text without one. `None` for those with values that are no times.
+fn says_zones(
+    text: &[u8],
+    delimiter: u8,
+    records: Option<usize>,
+    columns: usize,
+) -> Vec<Option<[bool; 2]>> {
+    let fields = (0..columns).map(|at| Field::new(at.to_string(), DataType::Utf8, true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let reader = arrow_csv::ReaderBuilder::new(schema).with_header(true).with_delimiter(delimiter);
+    let reader = reader.with_bounds(0, records.unwrap_or(usize::MAX >> 1));
+    let mut all = vec![Some([false; 2]); columns];
+    let Ok(reader) = reader.build_buffered(text) else { return vec![None; columns] };
+    let instant = |zone: &str, text: &str| {
+        let zone: Tz = zone.parse().expect("an offset");
+        string_to_datetime(&zone, text).map(|time| time.timestamp()).ok()
+    };
+    for batch in reader {
+        let Ok(batch) = batch else { return vec![None; columns] };
+        for (column, seen) in batch.columns().iter().zip(&mut all) {
+            for text in column.as_string::<i32>().iter().flatten() {
+                let (one, other) = (instant("+00:00", text), instant("+01:00", text));
+                match (one, other, &mut *seen) {
+                    (Some(one), Some(other), Some([without, with])) => {
+                        let says = one == other;
+                        (*with, *without) = (*with || says, *without || !says);
+                    }
+                    _ => *seen = None,
+                }
+            }
+        }
+    }
+    all
 }
 
 /// Any text of lines, in ranges between any offsets: the records and rejects of the whole, each

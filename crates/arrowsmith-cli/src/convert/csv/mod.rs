@@ -64,14 +64,15 @@ impl Guess {
         self.was_wrong.load(Ordering::Relaxed)
     }
 
-    /// Notes that a column has a value of another type; returns what a user can do if its type is
-    /// inferred.
+    /// Whether the type of a column is inferred.
     fn has(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
+    /// Notes that a column has a value of another type; returns what a user can do if its type is
+    /// inferred.
     fn remedy(&self, name: &str) -> String {
-        if !self.names.contains(name) {
+        if !self.has(name) {
             return String::new();
         }
         self.was_wrong.fetch_or(self.is_sampled, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use csv_core::{ReadFieldResult, Reader};
 /// Length of `2024-02-29` and of `2024-02-29T01:02:03`.
 const LENGTHS: [usize; 2] = [10, 19];
 
-/// Bytes of a value that are looked at; a longer one is no time.
+/// Bytes of a value that are looked at; a longer one makes a column of times text.
 const VALUE_BYTES_MAX: usize = 64;
 
 /// Whether the text of a time has something after its seconds and their fraction.
@@ -85,8 +85,12 @@ impl<R: Read> Zones<R> {
             self.len += written;
             match found {
                 ReadFieldResult::Field { record_end } => self.end_value(record_end),
-                // The rest of it counts as another text, which is no time either.
-                ReadFieldResult::OutputFull => self.len = 0,
+                ReadFieldResult::OutputFull => {
+                    self.len = 0;
+                    if let Some(column) = self.columns.get_mut(self.column) {
+                        *column = Seen { with: true, without: true };
+                    }
+                }
                 ReadFieldResult::InputEmpty => {}
                 ReadFieldResult::End => break,
             }
