@@ -99,6 +99,23 @@ def test_an_exception_of_the_callback_ends_the_work(path: Path, tmp_path: Path) 
     assert not target.exists()
 
 
+def test_an_exception_about_the_last_record_leaves_no_file(tmp_path: Path) -> None:
+    path, target = tmp_path / "x.json", tmp_path / "x.parquet"
+
+    def fail(reject: object) -> None:
+        raise KeyError("reject")
+
+    # On the caller's thread, and on one of its own.
+    for records in (10, 1_100_000):
+        path.write_bytes(b'{"a":1}\n' * records + b"bad\n")
+        options: dict[str, Any] = {"on_error": "skip", "rejects": fail}
+        with pytest.raises(KeyError, match="reject"):
+            arrowsmith.convert_json(path, target, "a: int64", **options)
+        assert not target.exists()
+        with pytest.raises(KeyError, match="reject"):
+            arrowsmith.read_json(path, "a: int64", **options)
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
