@@ -28,7 +28,10 @@ use crate::rejects::{self, Kept};
 use crate::schema::schema_of;
 use crate::source::{self, Places};
 use crate::table::{Rows, Table};
-use crate::wait::{attended, signals};
+use crate::wait::{Place, attended, signals};
+
+/// From here on a thread for the next batch costs little beside it.
+const LONG: Duration = Duration::from_millis(20);
 
 /// An exception of a callback, until it is raised where the batches are read.
 pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
@@ -180,6 +183,8 @@ pub(crate) struct Batches {
     kept: Kept,
     cancel: Arc<AtomicBool>,
     places: Places,
+    /// Whether the last batch took long, or there was none.
+    took_long: bool,
 }
 
 impl Batches {
@@ -211,7 +216,7 @@ impl Batches {
             Some(engine) => Reading::ResidentJson(Box::new(reader), engine),
             None => Reading::Json(Box::new(reader)),
         });
-        Ok(Self { reader, raised: raised_slot, kept, cancel, places })
+        Ok(Self { reader, raised: raised_slot, kept, cancel, places, took_long: true })
     }
 
     /// Opens Parquet.
@@ -226,12 +231,14 @@ impl Batches {
             (Opened::Device(groups), places) => (Reading::ResidentParquet(groups), places),
         };
         let (reader, raised, kept) = (Some(reader), Raised::default(), Kept::default());
-        Ok(Self { reader, raised, kept, cancel, places })
+        Ok(Self { reader, raised, kept, cancel, places, took_long: true })
     }
 
     /// The next batch; `None` at the end. Call it without the GIL.
     pub(crate) fn next(&mut self) -> Result<Option<Rows>, Failure> {
+        let start = Instant::now();
         let batch = self.reader.as_mut().map_or(Ok(None), Reading::next_batch);
+        self.took_long = start.elapsed() > LONG;
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         match raised {
             Some(raised) => Err(Failure::Python(raised)),
@@ -260,9 +267,15 @@ impl Batches {
         self.kept.clone()
     }
 
-    /// Where to wait for them.
-    pub(crate) fn places(&self) -> Places {
-        self.places
+    /// Where to wait for all of them.
+    pub(crate) fn place(&self) -> Place {
+        self.places.whole
+    }
+
+    /// Where to wait for the next one. A thread for each takes as long as a small batch: behind a
+    /// condition there is one for the first, and after one that took long.
+    pub(crate) fn place_of_next(&self) -> Place {
+        if self.places.filters && self.took_long { Place::Apart } else { self.places.next }
     }
 
     /// The flag that cancels the work once it is true.

@@ -91,7 +91,7 @@ fn flag(cancel: Option<&Bound<'_, Cancel>>) -> Arc<AtomicBool> {
 
 fn read_all(py: Python<'_>, mut batches: Batches, mut watch: Watch) -> PyResult<Table> {
     let (schema, progress, kept) = (batches.schema(), batches.progress(), batches.kept());
-    let (place, cancel) = (batches.places().whole, batches.cancel());
+    let (place, cancel) = (batches.place(), batches.cancel());
     let read = attended(
         py,
         place,

@@ -162,7 +162,7 @@ impl Reader {
             State::Closed => return Err(closed()),
         };
         // An exception of a signal closes the reader.
-        let place = batches.places().next;
+        let place = batches.place_of_next();
         let (next, batches) = attended(py, place, &self.cancel, signals, move || {
             let next = batches.next();
             (next, batches)

@@ -45,13 +45,14 @@ pub(crate) struct Places {
     pub(crate) whole: Place,
     /// Up to the next batch.
     pub(crate) next: Place,
+    /// Whether there may be many records up to it.
+    pub(crate) filters: bool,
 }
 
 impl Places {
     /// On the caller's thread, with as few turns as there are.
-    pub(crate) const HERE: Self = Self { whole: Place::Here, next: Place::Here };
+    pub(crate) const HERE: Self = Self { whole: Place::Here, next: Place::Here, filters: false };
 
-    /// `filters` is whether there may be many records between two batches.
     pub(crate) fn of(files: &[DataFile], filters: bool) -> Self {
         let bytes = |file: &DataFile| match &file.input {
             Input::Bytes { bytes, .. } => Some(bytes.as_ref().as_ref().len() as u64),
@@ -64,8 +65,8 @@ impl Places {
         let mut each = files.iter().map(bytes);
         match each.try_fold(0_u64, |all, one| Some(all.saturating_add(one?))) {
             Some(all) if all <= HERE_BYTES_MAX => Self::HERE,
-            Some(_) if !filters => Self { whole: Place::Apart, next: Place::Here },
-            _ => Self { whole: Place::Apart, next: Place::Apart },
+            Some(_) => Self { whole: Place::Apart, next: Place::Here, filters },
+            None => Self { whole: Place::Apart, next: Place::Apart, filters },
         }
     }
 }
