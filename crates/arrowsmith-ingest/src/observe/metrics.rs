@@ -302,6 +302,9 @@ impl Metrics {
         let labels = [stream, sink];
         let counter = |index: usize| self.sink_counters[index].with_label_values(&labels);
         let gauge = |index: usize| self.sink_gauges[index].with_label_values(&labels);
+        // Until the sink's thread says otherwise, which may start late.
+        let spool_writable = gauge(7);
+        spool_writable.set(1);
         SinkMetrics {
             published: counter(0),
             published_messages: counter(1),
@@ -319,7 +322,7 @@ impl Metrics {
             upload_bytes: gauge(6),
             queue: gauge(2),
             up: gauge(3),
-            spool_writable: gauge(7),
+            spool_writable,
             publish: self.publish.with_label_values(&labels),
             latency: self.latency.with_label_values(&labels),
         }

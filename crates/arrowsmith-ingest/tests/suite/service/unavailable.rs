@@ -203,6 +203,7 @@ fn who_cannot_write_is_not_ready() {
     let folder = tempfile::tempdir().unwrap();
     let rejects = folder.path().join("rejects/s.rejects.jsonl");
     let service = start(folder.path(), &[]);
+    wait_for("a start", || ready(&service).0 == 200);
     fs::create_dir_all(&rejects).unwrap();
     let mut socket = tcp(&service);
     socket.write_all(b"{\"n\":1}\nbad\n").unwrap();
@@ -218,7 +219,7 @@ fn who_cannot_write_is_not_ready() {
     let (spool, away) = (folder.path().join("spool"), folder.path().join("away"));
     let out = block(folder.path());
     let service = start(folder.path(), &[&format!("stream.s.spool.path={spool:?}")]);
-    assert_eq!(ready(&service).0, 200);
+    wait_for("a start", || ready(&service).0 == 200);
     fs::rename(&spool, &away).unwrap();
     let mut socket = tcp(&service);
     socket.write_all(&lines(0..10)).unwrap();
