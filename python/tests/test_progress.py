@@ -207,7 +207,7 @@ def test_ctrl_c_while_a_pipe_is_silent(tmp_path: Path, call: str, records: int) 
         [sys.executable, "-c", BLOCKED, str(tmp_path / "pipe"), call, str(records)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert (done.stdout, done.returncode) == ("interrupted\n", 0), done.stderr
