@@ -76,7 +76,7 @@ impl Compiled {
             return Err(Error::Config(message.to_owned()));
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let width = Width::of(&schema);
+        let width = Width::of(&schema).with_nulls(&plan, options.on_error);
         Ok(Self { number, plan, engine, options, schema, width, grows, watch })
     }
 }

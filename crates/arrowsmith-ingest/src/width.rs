@@ -3,11 +3,14 @@
 //!
 //! Strings take no more than their text. All other types have a width that follows from the schema:
 //! that of a row for each line, and that of an item for each comma or brace where the schema has
-//! lists. So the bound comes of counting characters, and nothing is allocated for it.
+//! lists. An item that becomes null is as wide as any other. So the bound comes of counting
+//! characters, and nothing is allocated for it.
 
 use std::ops::Range;
 
 use arrow_schema::{DataType, Schema};
+use arrowsmith_core::OnError;
+use arrowsmith_plan::{Node, Op, Plan};
 
 /// Lines of one job, at most: each may become a reject, which takes some hundred bytes.
 pub(crate) const LINES_MAX: u64 = 64 << 10;
@@ -27,6 +30,8 @@ pub(crate) struct Width {
     item: u64,
     /// The widest item of a list of objects.
     object: u64,
+    /// Whether what is no object may be a null item of such a list, besides `null`.
+    lenient: bool,
 }
 
 /// Some lines of a text.
@@ -48,6 +53,11 @@ impl Width {
             this.row = this.row.saturating_add(bits);
         }
         this
+    }
+
+    /// The same, where values that do not match become null, or words of the plan are null.
+    pub(crate) fn with_nulls(self, plan: &Plan, on_error: OnError) -> Self {
+        Self { lenient: on_error == OnError::Null || has_null_words(plan.root()), ..self }
     }
 
     /// Bytes of a row.
@@ -113,7 +123,8 @@ impl Width {
     pub(crate) fn beyond(&self, text: &[u8], lines: u64) -> u64 {
         let len = text.len() as u64;
         // Items have at least two characters (`1,`), objects three (`{},`).
-        let worst = self.bytes(lines, len / 2 + 1, len / 3 + 1);
+        let objects = if self.lenient { len / 2 } else { len / 3 };
+        let worst = self.bytes(lines, len / 2 + 1, objects + 1);
         let simple = self.item == 0 && self.object == 0;
         if simple || worst <= len.saturating_mul(CHEAP) {
             return worst.saturating_sub(len);
@@ -122,7 +133,9 @@ impl Width {
         if self.item > 0 {
             items = memchr::memchr3_iter(b',', b'[', b'{', text).count() as u64;
         }
-        if self.object > 0 {
+        if self.object > 0 && self.lenient {
+            objects = memchr::memchr_iter(b'{', text).count() as u64 + others(text);
+        } else if self.object > 0 {
             objects = memchr::memchr2_iter(b'{', b'n', text).count() as u64;
         }
         self.bytes(lines, items, objects).saturating_sub(len)
@@ -156,6 +169,35 @@ impl Width {
         }
         parts
     }
+}
+
+/// Whether some strings are null.
+fn has_null_words(node: &Node) -> bool {
+    node.coercion.as_ref().is_some_and(|coercion| !coercion.nulls.is_empty())
+        || match &node.op {
+            Op::List(item) | Op::FixedSizeList(item, _) => has_null_words(item),
+            Op::Struct(fields) => fields.iter().any(|field| has_null_words(&field.node)),
+            Op::Map { value, .. } => has_null_words(value),
+            _ => false,
+        }
+}
+
+/// At least as many as there are items of lists that are no objects: what follows a bracket or a
+/// comma, unless it is a key or begins with a brace.
+fn others(text: &[u8]) -> u64 {
+    let ends = memchr::memchr2_iter(b',', b'[', text);
+    ends.filter(|at| is_other(&text[at + 1..])).count() as u64
+}
+
+fn is_other(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let Some((first, rest)) = text.split_first() else { return false };
+    if *first != b'"' {
+        return *first != b'{';
+    }
+    let Some(end) = memchr::memchr(b'"', rest) else { return false };
+    // After a backslash the string may go on; it is none of the keys that are told then.
+    rest[..end].ends_with(b"\\") || !rest[end + 1..].trim_ascii_start().starts_with(b":")
 }
 
 #[cfg(test)]
@@ -203,6 +245,36 @@ mod tests {
         assert!(
             width("l: list<fixed_size_list<int64, 100>>").beyond(text.as_bytes(), 1) >= 790_000
         );
+    }
+
+    /// Found by an attack: 1,215 bytes of gzip took a gigabyte.
+    #[test]
+    fn items_that_become_null_count_whatever_they_are() {
+        let wide: Vec<String> = (0..40).map(|n| format!("c{n}: int64")).collect();
+        let schema = format!("l: list<struct<{}>>", wide.join(", "));
+        let plan = |schema: &str| {
+            Plan::new(arrowsmith_plan::load::load_schema(schema).unwrap().into()).unwrap()
+        };
+        let of = |schema: &str, on_error: OnError| {
+            let plan = plan(schema);
+            Width::of(plan.schema()).with_nulls(&plan, on_error)
+        };
+        let strict = of(&schema, OnError::Skip);
+        assert!(!strict.lenient);
+        let words = of(&format!("{schema} nulls \"-\""), OnError::Skip);
+        let null = of(&schema, OnError::Null);
+        let items =
+            ["1", " 1", "\"\"", "\"-\" ", "\"\\\":\"", "\"a\\\\\"", "[]", "true", "-0", "null"];
+        for item in items {
+            let text = format!("{{\"l\":[{}]}}\n", vec![item; 1000].join(","));
+            for width in [&null, &words] {
+                assert!(width.beyond(text.as_bytes(), 1) >= 1000 * 317, "{item}");
+            }
+        }
+        // Keys, and what is in objects, are no items.
+        let text = "{\"l\":[{\"c0\":1, \"c1\" :[2]},{\"c2\":3,\"c3\":{}}]}";
+        assert_eq!(others(text.as_bytes()), 1);
+        assert_eq!((others(b""), others(b"["), others(b"[ ,\"")), (0, 0, 1));
     }
 
     #[test]

@@ -70,6 +70,29 @@ fn a_request_that_would_become_too_much_is_refused_and_one_in_parts_is_taken() {
     assert_eq!(rows(folder.path()), 60_000);
 }
 
+/// Items that are no objects become null ones, of the same width.
+#[test]
+fn items_that_become_null_are_refused_before_they_do() {
+    let header = "Content-Encoding: gzip\r\n";
+    for (setting, item) in [
+        ("stream.s.on_error=null", "1"),
+        ("stream.s.on_error=null", "\"\""),
+        ("stream.s.coerce=nulls \"-\"", "\"-\""),
+    ] {
+        let packed = |count: usize| {
+            gzip(format!("{{\"l\":[{}]}}\n", vec![item; count].join(",")).as_bytes())
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let service = wide(folder.path(), &[setting]);
+        let (status, body) = post(&service, "/v1/s", header, &packed(200_000));
+        assert_eq!(status, 413, "{setting}: {body}");
+        assert!(body.contains("bytes of Arrow data"), "{body}");
+        assert_eq!(post(&service, "/v1/s", header, &packed(1000)).0, 200);
+        assert!(service.drain().is_complete());
+        assert_eq!(rows(folder.path()), 1);
+    }
+}
+
 #[test]
 fn lines_of_a_connection_go_in_parts_and_one_that_no_memory_holds_is_a_reject() {
     let folder = tempfile::tempdir().unwrap();
