@@ -138,6 +138,9 @@ fn is_any(host: &str) -> bool {
 /// Minimum of `service.memory`, in bytes.
 const MEMORY_MIN: usize = 4 << 20;
 
+/// Minimum of `rejects_bytes`.
+const REJECTS_MIN: usize = 1 << 20;
+
 impl StreamConfig {
     /// The files of rejects of a stream of this name, and of its sinks, without their ending.
     fn reject_files(&self, name: &str) -> Vec<PathBuf> {
@@ -198,6 +201,9 @@ impl StreamConfig {
         let folders = [Some(&self.rejects), self.spool.as_ref().map(|spool| &spool.path)];
         if folders.into_iter().flatten().any(|path| path.as_os_str().is_empty()) {
             return wrong("rejects, spool.path", "a folder needs a name".to_owned());
+        }
+        if (1..REJECTS_MIN).contains(&self.rejects_bytes.0) {
+            return wrong("rejects_bytes", "is at least 1MiB, or 0 for no maximum".to_owned());
         }
         let mut places = Vec::new();
         for sink in &self.sinks {

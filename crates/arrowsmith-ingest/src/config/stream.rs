@@ -62,6 +62,9 @@ pub struct StreamConfig {
     pub key: Option<String>,
     /// Folder for rejected records. Default `rejects`.
     pub rejects: PathBuf,
+    /// Maximum size of the rejects of the stream, and of those of each of its sinks: beyond it the
+    /// oldest files are removed. Default 0, no limit.
+    pub rejects_bytes: Size,
     /// Where messages wait while a sink is away.
     pub spool: Option<SpoolConfig>,
     /// Where messages go: the list `sink`. Default: a directory named as the stream.
@@ -90,6 +93,7 @@ impl Default for StreamConfig {
             compression: CompressionConfig::None,
             key: None,
             rejects: PathBuf::from("rejects"),
+            rejects_bytes: Size(0),
             spool: None,
             sinks: Vec::new(),
         }

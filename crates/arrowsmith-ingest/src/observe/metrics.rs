@@ -60,6 +60,8 @@ pub struct StreamMetrics {
     pub cut_lines: IntCounter,
     /// Schemas inferred, with `schema = "auto"`.
     pub schema_versions: IntCounter,
+    /// Bytes of rejects that were removed, with `rejects_bytes`.
+    pub removed_rejects_bytes: IntCounter,
     /// That of all streams.
     pub arrow_memory_bytes: IntGauge,
     /// Open connections.
@@ -153,7 +155,7 @@ impl Waiting {
     }
 }
 
-const COUNTERS: [(&str, &str); 10] = [
+const COUNTERS: [(&str, &str); 11] = [
     ("received_bytes_total", "Bytes of JSON received"),
     ("received_lines_total", "Line ends received"),
     ("records_total", "Records met by parsers"),
@@ -164,6 +166,7 @@ const COUNTERS: [(&str, &str); 10] = [
     ("messages_total", "Messages made"),
     ("cut_lines_total", "Connections that were cut off within a line, which is discarded"),
     ("schema_versions_total", "Schemas inferred from what was received"),
+    ("removed_rejects_bytes_total", "Bytes of rejects removed, beyond rejects_bytes"),
 ];
 const GAUGES: [(&str, &str); 3] = [
     ("stream_connections", "Open connections of the stream"),
@@ -289,6 +292,7 @@ impl Metrics {
             messages: counter(7),
             cut_lines: counter(8),
             schema_versions: counter(9),
+            removed_rejects_bytes: counter(10),
             arrow_memory_bytes: self.arrow_memory_bytes.clone(),
             connections: gauge(0),
             parse_queue: gauge(1),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rejected records, as lines of JSON: whole, with reason and position.
 //!
-//! A new file is started at a size, and when the disk failed to sync the old one; none is ever
-//! removed. What cannot be written is kept and retried: nothing is settled before. Half of a line,
-//! which a killed process leaves, belongs to records that were not settled: it is cut off at the
-//! next start.
+//! A new file is started at a size, and when the disk failed to sync the old one; none is removed,
+//! unless a maximum is set for all. What cannot be written is kept and retried: nothing is settled
+//! before. Half of a line, which a killed process leaves, belongs to records that were not settled:
+//! it is cut off at the next start.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -12,12 +12,16 @@ use std::path::PathBuf;
 use arrowsmith_core::Reject;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use prometheus::IntCounter;
 use serde::Serialize;
 
 use crate::disk::{OpenFile, SharedDisk};
 
-/// Size at which a file ends, in bytes.
+/// Maximum size of a file of several lines, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// The part of a maximum of all files that one may take.
+const FILES_MIN: u64 = 4;
 
 /// One line, as the service and `arrowsmith convert --rejects` write it.
 #[derive(Debug, Serialize)]
@@ -68,16 +72,28 @@ pub(crate) struct Rejects {
     stream: String,
     /// Whether a line has to be synced to disk before it counts.
     durable: bool,
+    /// Maximum size of all files, in bytes, if there is one, and what counts the bytes removed.
+    limit: Option<(u64, IntCounter)>,
     file: Option<OpenFile>,
     bytes: u64,
     /// A torn line at the end could not be truncated yet.
     torn: bool,
+    /// How many of the rejects are written whose addition has failed.
+    added: usize,
 }
 
 impl Rejects {
     pub(crate) fn new(disk: SharedDisk, folder: PathBuf, stream: &str, durable: bool) -> Self {
         let stream = stream.to_owned();
-        Self { disk, folder, stream, durable, file: None, bytes: 0, torn: false }
+        let limit = None;
+        let (file, bytes, torn, added) = (None, 0, false, 0);
+        Self { disk, folder, stream, durable, limit, file, bytes, torn, added }
+    }
+
+    /// With a maximum size of all files, in bytes: the oldest are removed, and counted.
+    pub(crate) fn with_limit(mut self, bytes_max: u64, removed: IntCounter) -> Self {
+        self.limit = Some((bytes_max, removed));
+        self
     }
 
     /// Where the rejects are.
@@ -85,17 +101,37 @@ impl Rejects {
         self.folder.join(format!("{}.rejects.jsonl", self.stream))
     }
 
-    /// Adds rejects, all or none.
+    /// Adds rejects. After an error it has to be called with the same ones again, and adds those
+    /// that are missing.
     pub(crate) fn add(&mut self, rejects: &[Reject]) -> io::Result<()> {
-        let mut text = Vec::new();
-        for reject in rejects {
-            serde_json::to_writer(&mut text, &RejectLine::new(reject, true))?;
-            text.push(b'\n');
+        let (mut lines, mut text, mut line) = (0, Vec::new(), Vec::new());
+        for reject in rejects.iter().skip(self.added) {
+            line.clear();
+            serde_json::to_writer(&mut line, &RejectLine::new(reject, true))?;
+            line.push(b'\n');
+            if lines > 0 && (text.len() + line.len()) as u64 > self.file_bytes_max() {
+                self.write(&text)?;
+                self.added += lines;
+                (lines, text) = (0, Vec::new());
+            }
+            text.append(&mut line);
+            lines += 1;
         }
-        if self.bytes >= FILE_BYTES_MAX && !self.torn {
-            self.roll()?;
+        if lines > 0 {
+            self.write(&text)?;
         }
+        self.added = 0;
+        Ok(())
+    }
+
+    /// Adds lines to one file, all or none.
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if self.file.is_none() {
+            self.open()?;
+        }
+        let is_full = self.bytes.saturating_add(text.len() as u64) > self.file_bytes_max();
+        if is_full && self.bytes > 0 && !self.torn {
+            self.roll()?;
             self.open()?;
         }
         let Some(file) = &mut self.file else { return Ok(()) };
@@ -107,7 +143,7 @@ impl Rejects {
             }
             self.torn = false;
         }
-        if let Err(error) = file.write_all(&text) {
+        if let Err(error) = file.write_all(text) {
             self.torn = file.cut(self.bytes).is_err();
             return Err(error);
         }
@@ -152,17 +188,60 @@ impl Rejects {
             self.disk.sync_folder(&self.folder)?;
         }
         (self.bytes, self.file) = (whole, Some(file));
+        if let Err(error) = self.remove_oldest() {
+            let folder = self.folder.display();
+            tracing::warn!(%folder, %error, "old rejects cannot be removed");
+        }
+        Ok(())
+    }
+
+    fn file_bytes_max(&self) -> u64 {
+        let part = self.limit.as_ref().map(|(bytes_max, _)| bytes_max / FILES_MIN);
+        part.unwrap_or(FILE_BYTES_MAX).min(FILE_BYTES_MAX)
+    }
+
+    /// The numbers of the files that are complete, from the oldest on.
+    fn complete(&self) -> io::Result<Vec<u64>> {
+        let number = |name: String| {
+            let number = name.strip_prefix(&self.stream)?.strip_prefix(".rejects-")?;
+            number.strip_suffix(".jsonl")?.parse().ok()
+        };
+        let mut numbers: Vec<u64> =
+            self.disk.list(&self.folder)?.into_iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    fn complete_path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{}.rejects-{number}.jsonl", self.stream))
+    }
+
+    /// Removes what the limit leaves no room for beside the newest complete files and the open one.
+    fn remove_oldest(&self) -> io::Result<()> {
+        let Some((bytes_max, removed)) = &self.limit else { return Ok(()) };
+        let complete = self.complete()?;
+        let mut old = complete.len();
+        let mut total = self.file_bytes_max();
+        for number in complete.iter().rev() {
+            total = total.saturating_add(self.disk.read(&self.complete_path(*number))?.size()?);
+            if total > *bytes_max {
+                break;
+            }
+            old -= 1;
+        }
+        for number in &complete[..old] {
+            let path = self.complete_path(*number);
+            let bytes = self.disk.read(&path)?.size()?;
+            self.disk.remove(&path)?;
+            removed.inc_by(bytes);
+            tracing::warn!(path = %path.display(), bytes, "the oldest rejects were removed");
+        }
         Ok(())
     }
 
     fn roll(&mut self) -> io::Result<()> {
-        for number in 1_u64.. {
-            let to = self.folder.join(format!("{}.rejects-{number}.jsonl", self.stream));
-            if !self.disk.exists(&to) {
-                self.disk.rename(&self.path(), &to)?;
-                break;
-            }
-        }
+        let number = self.complete()?.last().map_or(1, |last| last.saturating_add(1));
+        self.disk.rename(&self.path(), &self.complete_path(number))?;
         (self.file, self.bytes) = (None, 0);
         if self.durable { self.disk.sync_folder(&self.folder) } else { Ok(()) }
     }

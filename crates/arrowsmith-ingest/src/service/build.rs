@@ -40,8 +40,14 @@ impl Parts<'_> {
         let spooled = stream.spool.as_ref().is_some_and(|spool| spool.fsync == Fsync::Always);
         // Rejects count as stored: they are to outlive whatever the records would.
         let durable = spooled || stream.sinks.iter().any(SinkConfig::is_durable);
-        let rejects =
-            |name: &str| Rejects::new(disk::system(), stream.rejects.clone(), name, durable);
+        let removed = running.metrics.removed_rejects_bytes.clone();
+        let rejects = |name: &str| {
+            let rejects = Rejects::new(disk::system(), stream.rejects.clone(), name, durable);
+            match stream.rejects_bytes.0 as u64 {
+                0 => rejects,
+                bytes_max => rejects.with_limit(bytes_max, removed.clone()),
+            }
+        };
         let schema = Arc::clone(&running.compiled().schema);
         let mut needs = Needs::default();
         let mut queues = Vec::new();
