@@ -134,11 +134,26 @@ impl Kind {
     }
 }
 
-/// What reads the inputs: all of them, by `--format`, by their names, or by their first bytes.
+/// What reads the inputs: all of them, by `--format`, by their names, by `--delimiter`, or by their
+/// first bytes.
 ///
 /// # Errors
-/// When they are of several formats.
+/// When they are of several formats, and when there is a delimiter for what is not CSV.
 pub fn kind(args: &InputArgs, format: Format) -> Outcome<Kind> {
+    let kind = detected_kind(args, format)?;
+    let is_named = |name: &String| Kind::of_name(name).is_some();
+    match kind {
+        _ if args.delimiter.is_none() => Ok(kind),
+        Kind::Csv { .. } => Ok(kind),
+        // Nothing else says what they are.
+        Kind::Json if format == Format::Auto && !args.inputs.iter().any(is_named) => {
+            Ok(Kind::Csv { delimiter: b',' })
+        }
+        _ => Err(Failure::Usage(format!("--delimiter is not for {} input", kind.name()))),
+    }
+}
+
+fn detected_kind(args: &InputArgs, format: Format) -> Outcome<Kind> {
     match format {
         Format::Auto => {}
         Format::Json => return Ok(Kind::Json),

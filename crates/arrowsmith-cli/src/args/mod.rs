@@ -35,10 +35,10 @@ pub struct ConvertArgs {
     pub output: Option<PathBuf>,
 
     #[command(flatten)]
-    pub input: InputArgs,
+    pub read: ReadArgs,
 
     #[command(flatten)]
-    pub read: ReadArgs,
+    pub input: InputArgs,
 
     /// Write every skipped or changed record to this file, in full, with the reason
     #[arg(long, value_name = "FILE", help_heading = Group::BadInput.title())]
@@ -67,6 +67,11 @@ pub struct InputArgs {
     /// standard input; all of one format
     #[arg(required = true, value_name = "INPUT")]
     pub inputs: Vec<String>,
+
+    /// What is between the values of CSV, one character: `;`, `|`, `\t` [default: `,`, of TSV `\t`]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, allow_hyphen_values = true,
+        help_heading = Group::Input.title())]
+    pub delimiter: Option<u8>,
 }
 
 /// What is written.
@@ -176,10 +181,10 @@ impl FolderArgs {
 #[derive(Debug, Args)]
 pub struct InferArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub read: ReadArgs<Inferring>,
 
     #[command(flatten)]
-    pub read: ReadArgs<Inferring>,
+    pub input: InputArgs,
 }
 
 /// Show the contents of an Arrow or Parquet file
@@ -323,6 +328,15 @@ pub struct SendArgs {
     /// Print what was sent and acknowledged as a JSON object on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        b"\"" | b"\r" | b"\n" => Err("quotes and line ends have a meaning of their own".to_owned()),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != 0 => Ok(*byte),
+        _ => Err("it is one character of ASCII, neither a letter nor a digit".to_owned()),
+    }
 }
 
 fn codec(name: &str) -> Result<Codec, String> {

@@ -65,6 +65,9 @@ const HEAD_BYTES_MAX: usize = 64 << 20;
 /// busy.
 const CSV_BLOCK_BYTES: RangeInclusive<usize> = 64 << 10..=4 << 20;
 
+/// What is between the values of files that are named CSV, beside commas.
+const DELIMITERS: [char; 4] = [';', '\t', '|', ','];
+
 /// How many times their text what is decoded may take, for most texts.
 const CSV_EXPANSION: usize = 16;
 
@@ -135,7 +138,32 @@ impl Tables {
         if let (true, InferRecords::First(records)) = (table.is_sampled, options.infer_records) {
             eprintln!("{}", inferred_from(records));
         }
+        if let Some(note) = self.unlikely(input, &options, &table.schema) {
+            eprintln!("{note}");
+        }
         Ok(table.schema)
+    }
+
+    /// What to say of CSV of one column whose name looks like several.
+    fn unlikely(
+        self,
+        input: &InputArgs,
+        options: &JsonReadOptions,
+        schema: &Schema,
+    ) -> Option<String> {
+        let [field] = &schema.fields()[..] else { return None };
+        if input.delimiter.is_some() || options.schema.is_some() || matches!(self, Self::Arrow) {
+            return None;
+        }
+        let (name, at) = (field.name(), field.name().find(DELIMITERS)?);
+        let delimiter = match name.as_bytes()[at] {
+            b'\t' => "\\t".to_owned(),
+            byte => char::from(byte).to_string(),
+        };
+        Some(format!(
+            "note: one column, {name:?}: if '{delimiter}' is between values, \
+             give --delimiter '{delimiter}'"
+        ))
     }
 
     fn options<U: Uses>(self, read: &ReadArgs<U>) -> Outcome<JsonReadOptions> {
@@ -178,6 +206,7 @@ pub fn run(
     };
     let target = target.with_threads(options.threads);
     let bytes = Arc::clone(&table.bytes);
+    let note = tables.unlikely(&args.input, &options, &table.schema);
     let summary = loop {
         let guess = Arc::clone(&table.guess);
         let is_again = table.is_again && !target.is_stream();
@@ -189,6 +218,9 @@ pub fn run(
         table = tables.open(&args.input, &options, interrupt)?;
     };
     if !args.quiet {
+        if let Some(note) = note {
+            eprintln!("{note}");
+        }
         eprintln!("{}", summary_text(summary, bytes.load(Ordering::Relaxed), started.elapsed()));
     }
     Ok(())
@@ -306,6 +338,7 @@ enum Source {
 /// CSV with a header. The schema is given, or inferred from the first records of all inputs.
 fn text(input: &InputArgs, options: &JsonReadOptions, delimiter: u8) -> Outcome<Table> {
     let files = input::files(input, input::Kind::Csv { delimiter }.extensions())?;
+    let delimiter = input.delimiter.unwrap_or(delimiter);
     let bytes: u64 = files.iter().filter_map(|file| file.input.stored_bytes()).sum();
     let declared = options.partitions.as_ref().map_or(&[][..], |types| types.fields());
     let partitions = Partitions::new(&files, declared)?;

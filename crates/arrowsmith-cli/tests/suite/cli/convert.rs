@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith convert` on good input, read back with the Arrow crates.
 
+use std::fs;
 use std::io::Write;
 
 use arrow_array::RecordBatch;
@@ -261,7 +262,7 @@ fn bloom_filters_and_codecs_are_chosen() {
     generate(&folder, &["logs", "--rows", "3000"], "l.jsonl");
     let call = ["convert", "l.jsonl", "-q", "-o", "l.parquet", "--codec", "auto", "--bloom-filter"];
     folder.run(&[&call[..], &["trace_id,service"]].concat()).assert_status(0);
-    let file = std::fs::File::open(folder.path("l.parquet")).unwrap();
+    let file = fs::File::open(folder.path("l.parquet")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let group = reader.metadata().row_group(0);
     for chunk in group.columns() {
@@ -292,7 +293,7 @@ fn json_columns_are_variant_where_requested() {
     let types = ["--types", "v: json, l: list<json>"];
     let call = ["convert", "v.jsonl", "-q", "-o", "v.parquet", "--variant", "--threads", "2"];
     folder.run(&[&call[..], &types].concat()).assert_status(0);
-    let file = std::fs::File::open(folder.path("v.parquet")).unwrap();
+    let file = fs::File::open(folder.path("v.parquet")).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
     let mut schema = Vec::new();
     let root = reader.metadata().file_metadata().schema_descr().root_schema().clone();
@@ -477,7 +478,7 @@ fn formats_are_detected() {
     };
     let text = run(&["in.jsonl", "-o", "-", "--to", "ndjson"], b"");
     for folder_name in ["arrow", "csv", "parquet"] {
-        std::fs::create_dir(folder.path(folder_name)).unwrap();
+        fs::create_dir(folder.path(folder_name)).unwrap();
     }
     for output in ["arrow/a.arrow", "arrow/b.arrows", "csv/a.csv.gz", "parquet/a.parquet"] {
         run(&["in.jsonl", "-o", output], b"");
@@ -490,7 +491,7 @@ fn formats_are_detected() {
             assert_eq!(run(&["-", "-o", "-", "--to", "ndjson"], &input), text);
             let selected = ["-", "-o", "-", "--to", "ndjson", "--columns", "b", "--where", "a < 2"];
             assert_eq!(run(&selected, &input), "{\"b\":\"x\"}\n");
-            std::fs::remove_file(folder.path(output)).unwrap();
+            fs::remove_file(folder.path(output)).unwrap();
         }
     }
     for input in ["arrow", "csv", "parquet", "arrow/*", "csv/a*.gz", "p*quet/*.parquet"] {
@@ -541,6 +542,50 @@ fn comma_separated_values_are_inputs() {
     assert_eq!(ran.stderr, "error: a.csv: a record is longer than 10 bytes\n");
     let ran = folder.run(&["convert", "a.csv", "b.tsv", "-o", "x.arrow"]);
     ran.assert_status(2);
+}
+
+/// Whatever the input is named, unless its name or bytes say that it is no CSV.
+#[test]
+fn values_have_any_delimiter() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("d")).unwrap();
+    let expected = b"{\"id\":1,\"name\":\"x, y\"}\n{\"id\":2,\"name\":\"a;\\t|b\"}\n";
+    for (delimiter, text) in [(";", ";"), ("|", "|"), ("\\t", "\t"), ("\t", "\t"), ("-", "-")] {
+        let rows = [["id", "name"], ["1", "x, y"], ["2", "\"a;\t|b\""]];
+        let text = rows.map(|row| row.join(text) + "\n").concat();
+        for name in ["a.csv", "a.tsv", "a.txt", "d/a.csv"] {
+            folder.write(name, &text);
+            let name = name.strip_suffix("/a.csv").unwrap_or(name);
+            let args = ["convert", "-q", name, "--delimiter", delimiter, "-o", "-"];
+            let ran = folder.run(&[&args[..], &["--to", "ndjson"]].concat());
+            assert_eq!((ran.stderr.as_str(), &*ran.stdout), ("", &expected[..]), "{name}");
+        }
+        let args = ["convert", "-q", "-", "--delimiter", delimiter, "-o", "-", "--to", "ndjson"];
+        assert_eq!(&*folder.run_with(&args, text.as_bytes()).stdout, &expected[..]);
+        let ran = folder.run(&["infer", "a.txt", "--delimiter", delimiter]);
+        assert_eq!(&*ran.stdout, b"id: int64\nname: utf8\n");
+    }
+    folder.write("a.jsonl", "{}\n");
+    folder.write("a.csv", "id;name\n1;x\n");
+    for (args, message) in [
+        (&["a.jsonl", "--delimiter", ";"][..], "--delimiter is not for JSON input"),
+        (&["a.txt", "--format", "ndjson", "--delimiter", ";"], "--delimiter is not for JSON input"),
+        (&["a.txt", "--delimiter", "x"], "neither a letter nor a digit"),
+        (&["a.txt", "--delimiter", "::"], "it is one character of ASCII"),
+        (&["a.txt", "--delimiter", "é"], "it is one character of ASCII"),
+        (&["a.txt", "--delimiter", "\""], "quotes and line ends"),
+    ] {
+        let ran = folder.run(&[&["infer"], args].concat());
+        ran.assert_status(2);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    }
+    // Not silently one column.
+    let note = "note: one column, \"id;name\": if ';' is between values, give --delimiter ';'\n";
+    for args in [&["infer", "a.csv"][..], &["convert", "a.csv", "-o", "x.parquet"]] {
+        let ran = folder.run(args);
+        ran.assert_status(0);
+        assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
+    }
 }
 
 /// Types for some columns, and a condition on one that is not kept.
@@ -598,7 +643,7 @@ fn types_after_the_sample_are_those_of_all_records() {
             let (_, extension) = target.split_once('.').unwrap();
             folder.run(&[&["convert"], &all[..], &[extension]].concat()).assert_status(0);
             assert!(folder.read(target) == folder.read("all"), "{target}");
-            std::fs::remove_file(folder.path(target)).unwrap();
+            fs::remove_file(folder.path(target)).unwrap();
         }
         let hint =
             "; --infer-records all looks at every record, --types 'n: utf8' reads it as text";
@@ -643,7 +688,7 @@ fn zones_of_csv_are_kept_or_the_times_are_text() {
             false => format!("at\n{}\n", values.join("\n")),
         };
         assert_eq!(text, whole);
-        std::fs::remove_file(folder.path("x.arrow")).unwrap();
+        fs::remove_file(folder.path("x.arrow")).unwrap();
     }
     // What is given is no guess: as in JSON.
     folder.write("a.csv", format!("at\n{zoned}\n{naive}\n"));
