@@ -186,7 +186,8 @@ impl<'a> Primitive<'a> {
         // Lengths up to 16 make decimals of 128 bits, longer ones of 256.
         let wide = self.type_bytes > 16;
         match (self.logical, self.converted) {
-            _ if self.type_bytes < 0 => Err(self.unknown()),
+            // Values that take no byte: nothing but a count would say that they are there.
+            _ if self.type_bytes < 1 => Err(self.unknown()),
             (Some(LogicalType::Decimal(_)), _) | (None, ConvertedType::DECIMAL)
                 if !(1..=32).contains(&self.type_bytes) =>
             {

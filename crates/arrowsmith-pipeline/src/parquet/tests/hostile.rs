@@ -223,6 +223,17 @@ fn wide_nulls_are_refused_by_name() {
     refused(read(both));
 }
 
+/// Found by an attack: the decoder of the `parquet` crate divided by the length.
+#[test]
+fn values_without_bytes_are_refused() {
+    for encoding in [0, 7, 9] {
+        let body = page(1000, encoding, &[0; 40]);
+        let bytes = column("required fixed_len_byte_array(0)", 1000, &body);
+        let made = builder().files([Input::bytes(bytes)]).threads(1);
+        assert_eq!(refused(read(made)).0, FileErrorKind::Unsupported);
+    }
+}
+
 /// Columns of one long text that every row has.
 fn repetitive(columns: usize, rows: usize, text_bytes: usize) -> Vec<u8> {
     let text = "x".repeat(text_bytes);
