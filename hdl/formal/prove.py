@@ -145,7 +145,7 @@ def prove(proof, cycles, base):
     design = ys.Design()
     files = " ".join(map(str, proof.files))
     read = (f"read_slang --top {proof.top} -D FORMAL -I {sources.INCLUDE} {proof.parameters} {files}", f"hierarchy -check -top {proof.top}")
-    written = (f"write_aiger -I -B -zinit -no-startoffset -map {base}.aim {base}.aig", "design -pop")
+    written = (f"write_aiger -I -B -zinit -map {base}.aim {base}.aig", "design -pop")
     with logged(f"{base}.log"):
         for command in (*read, "proc", f"select -write {base}.stable */*.stable"):
             ys.run_pass(command, design)
