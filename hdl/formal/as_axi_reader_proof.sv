@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves for as_axi_reader that its bursts are the beats of the requested range, one after another,
-// that none crosses a 4 KiB page or exceeds the maximum length, and that an offered address does
-// not change.
+// Proves for as_axi_reader the rules of AXI4; that its bursts are the beats of the requested range,
+// one after another; and that a beat that comes back is a beat of the stream.
 
 `default_nettype none
 
@@ -10,7 +9,11 @@ module as_axi_reader_proof (
     input logic        request_i,
     input logic [13:0] address_i,
     input logic [ 5:0] length_i,
-    input logic        ar_ready_i
+    input logic        ar_ready_i,
+    input logic        r_valid_i,
+    input logic [31:0] r_data_i,
+    input logic [ 1:0] r_resp_i,
+    input logic        beat_ready_i
 );
 
   logic rst_n = 1'b0;
@@ -37,26 +40,30 @@ module as_axi_reader_proof (
       .ar_ready_i     (ar_ready_i),
       .ar_addr_o      (ar_addr),
       .ar_len_o       (ar_len),
-      .r_valid_i      (1'b0),
+      .r_valid_i,
       .r_ready_o      (r_ready),
-      .r_data_i       ('0),
-      .r_resp_i       ('0),
+      .r_data_i,
+      .r_resp_i,
       .beat_valid_o   (beat_valid),
-      .beat_ready_i   (1'b1),
+      .beat_ready_i,
       .beat_o         (beat),
       .beat_error_o   (beat_error)
   );
 
-  logic kept;
-  as_stream_rules #(
-      .Width(22)
-  ) i_ar (
+  as_axi_rules #(
+      .AddressBits(14),
+      .BurstBeats (4)
+  ) i_rules (
       .clk_i,
-      .rst_ni (rst_n),
-      .valid_i(ar_valid),
-      .ready_i(ar_ready_i),
-      .data_i ({ar_len, ar_addr}),
-      .kept_o (kept)
+      .rst_ni    (rst_n),
+      .ar_valid_i(ar_valid),
+      .ar_ready_i,
+      .ar_addr_i (ar_addr),
+      .ar_len_i  (ar_len),
+      .r_valid_i,
+      .r_ready_i (r_ready),
+      .r_data_i,
+      .r_resp_i
   );
 
   // The next beat due and how many are due, of one request: the first, before which no address was
@@ -85,11 +92,10 @@ module as_axi_reader_proof (
 
   always_comb begin
     if (rst_n) begin
-      assert (kept);
+      assert (beat_valid == r_valid_i && r_ready == beat_ready_i);
+      assert (!r_valid_i || (beat == r_data_i && beat_error == r_resp_i[1]));
       if (ar_valid) begin
         assert (asked_q);
-        assert (ar_len < 8'd4 && ar_addr[1:0] == '0);
-        assert (11'(ar_addr[11:2]) + 11'(ar_len) < 11'd1024);
         if (!again_q) assert (ar_addr[13:2] == next_q && 6'(ar_len) < left_q);
       end
       // A new request is taken only when the beats of the last one have all been requested, or are

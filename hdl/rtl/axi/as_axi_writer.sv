@@ -2,10 +2,11 @@
 // Writes a run of aligned beats to memory over an AXI4 write channel.
 //
 // A request names the first beat's address and the number of beats; then that many beats are taken
-// from the stream. Bursts are as long as BurstBeats and the 4 KiB rule allow. `abort_i` gives up a
-// request: issued bursts are completed with strobes of zero, as the protocol demands, no further
-// burst begins, and the stream is ignored. `idle_o` is high when every write has its response;
-// `error_o` is high, until the next request, once the memory refused a write.
+// from the stream. Bursts are as long as BurstBeats and the 4 KiB rule allow. `abort_i`, held until
+// `idle_o`, gives up a request: issued bursts are completed with strobes of zero, as the protocol
+// demands, no further burst begins, and the stream is ignored. `idle_o` is high when every write
+// has its response, and the next request comes after that; `error_o` is high, until that request,
+// once the memory refused a write.
 //
 // Latency: one cycle to `aw_valid_o`; the data path is wires. Throughput: one beat per cycle.
 //
