@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Move the package to a checkout in which nothing has been built."""
     (tmp_path / "python/python/arrowsmith").mkdir(parents=True)
     monkeypatch.setattr(arrowsmith.spark, "_HERE", tmp_path / "python/python/arrowsmith")
+    monkeypatch.setitem(sys.modules, "arrowsmith_spark", None)
     return tmp_path
 
 
@@ -68,6 +71,18 @@ def test_jars_are_found_in_a_checkout(root: Path) -> None:
     assert settings(Builder()) == {"spark.jars": built, "spark.sql.extensions": EXTENSION}
     given = root / "own.jar"
     assert made(given) == settings(Builder(), given)["spark.jars"]
+
+
+def test_jars_are_those_of_the_package_beside(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version, jars = arrowsmith.__version__, [root / "a.jar", root / "b.jar"]
+    paths = made(*jars)
+    package = SimpleNamespace(__version__=version, JARS=jars)
+    monkeypatch.setitem(sys.modules, "arrowsmith_spark", package)
+    assert settings(Builder()) == {"spark.jars": paths, "spark.sql.extensions": EXTENSION}
+    package.__version__ = "0.0.1"
+    with pytest.raises(ImportError, match=f"pip install arrowsmith-spark=={version}$"):
+        configure(Builder())
+    assert settings(Builder(), jars)["spark.jars"] == paths
 
 
 def test_what_is_set_stays_and_twice_is_once() -> None:

@@ -2,9 +2,10 @@
 """Sets up a Spark session that reads JSON and Parquet with Arrowsmith, inside of its executors.
 
 Nothing else changes: ``spark.read.json``, ``spark.read.parquet`` and tables of these are read
-natively, with the same rows. ``pip install arrowsmith[spark]`` installs Spark, too.
+natively, with the same rows. ``pip install arrowsmith[spark]`` installs Spark and the jars, too.
 """
 
+import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,15 +30,18 @@ def configure(
     """Add Arrowsmith to the session that ``builder`` makes.
 
     ``jars`` are the two jars that ``tools/spark build`` makes, or one of them. Without them, those
-    are taken that were built in the checkout which this package is a part of; an installed package
-    is in none, and Spark fetches ``io.arrowsmith:arrowsmith-spark_2.13`` of this version from its
-    repositories. What ``spark.jars``, ``spark.jars.packages`` and ``spark.sql.extensions`` have on
-    ``builder`` already stays. Settings of a session that runs already are not changed by it:
-    configure the first one.
+    are taken that were built in the checkout which this package is a part of, or else those of the
+    package ``arrowsmith-spark``; where there are none, Spark fetches
+    ``io.arrowsmith:arrowsmith-spark_2.13`` of this version from its repositories. What
+    ``spark.jars``, ``spark.jars.packages`` and ``spark.sql.extensions`` have on ``builder`` already
+    stays. Settings of a session that runs already are not changed by it: configure the first one.
+
+    Raises ``FileNotFoundError`` for a jar that is not there, ``ImportError`` for an
+    ``arrowsmith-spark`` of another version.
     """
     if isinstance(jars, (str, os.PathLike)):
         jars = [jars]
-    paths = [os.path.abspath(jar) for jar in jars or _built()]
+    paths = [os.path.abspath(jar) for jar in jars or _built() or _installed()]
     for path in paths:
         if not os.path.isfile(path):
             raise FileNotFoundError(path)
@@ -56,6 +60,20 @@ def _built() -> list[Path]:
         java / f"spark/target/arrowsmith-spark_2.13-{__version__}.jar",
     ]
     return built if all(jar.is_file() for jar in built) else []
+
+
+def _installed() -> list[Path]:
+    """Find the jars of the package that ``arrowsmith[spark]`` installs, if it is there."""
+    try:
+        package = importlib.import_module("arrowsmith_spark")
+    except ModuleNotFoundError:
+        return []
+    if package.__version__ != __version__:
+        raise ImportError(
+            f"arrowsmith-spark {package.__version__} is not for arrowsmith {__version__}: "
+            f"pip install arrowsmith-spark=={__version__}"
+        )
+    return list(package.JARS)
 
 
 def _add(

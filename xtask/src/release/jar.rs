@@ -22,18 +22,37 @@ pub fn make(release: &Release) -> Outcome {
         let (_, library) = release.libraries(arch)?;
         native(&library, &natives.join(format!("linux-{}", arch.name)))?;
     }
-    let repository = release.out.join("maven");
-    shell::fresh(&repository)?;
-    let url = format!("file://{}", repository.display());
+    shell::fresh(&repository(release))?;
     let home = jdk(release, "25")?;
-    let mut maven = mvn(release, &home, "java/pom.xml");
-    maven.args(["-Prelease", "clean", "deploy", "-DskipTests"]);
-    maven.arg(format!("-Dnative.folder={}", natives.display()));
-    maven.arg(format!("-DaltDeploymentRepository=release::{url}"));
+    let natives = format!("-Dnative.folder={}", natives.display());
+    deploy(release, &home, "java/pom.xml", &[&natives])?;
+    holds(release, "arrowsmith")?;
+    has_natives(release)?;
+    example(release, &home)
+}
+
+/// The folder repository.
+fn repository(release: &Release) -> PathBuf {
+    release.out.join("maven")
+}
+
+fn url(release: &Release) -> String {
+    format!("file://{}", repository(release).display())
+}
+
+/// The jar of an artifact in the folder repository.
+pub fn deployed(release: &Release, artifact: &str) -> PathBuf {
+    let folder = repository(release).join("io/arrowsmith").join(artifact);
+    folder.join(&release.version).join(format!("{artifact}-{}.jar", release.version))
+}
+
+/// Builds a project into the folder repository.
+pub fn deploy(release: &Release, home: &Path, pom: &str, options: &[&str]) -> Outcome {
+    let mut maven = mvn(release, home, pom);
+    maven.args(["-Prelease", "clean", "deploy", "-DskipTests"]).args(options);
+    maven.arg(format!("-DaltDeploymentRepository=release::{}", url(release)));
     maven.arg(format!("-Dproject.build.outputTimestamp={}", release.epoch()?));
-    shell::output(&mut maven)?;
-    holds(release, &repository)?;
-    example(release, &home, &url)
+    shell::output(&mut maven).map(drop)
 }
 
 fn mvn(release: &Release, home: &Path, pom: &str) -> Command {
@@ -43,7 +62,7 @@ fn mvn(release: &Release, home: &Path, pom: &str) -> Command {
     maven
 }
 
-fn jdk(release: &Release, version: &str) -> Outcome<PathBuf> {
+pub fn jdk(release: &Release, version: &str) -> Outcome<PathBuf> {
     let mut tool = Command::new(release.root.join("tools/java"));
     Ok(PathBuf::from(shell::output(tool.args(["home", version]))?.trim()))
 }
@@ -57,33 +76,21 @@ fn native(library: &Path, folder: &Path) -> Outcome {
     shell::write(&folder.join("libarrowsmith_ffi.so.sha256"), format!("{sum}\n"))
 }
 
-/// Checks that the repository has all files that Central requires.
-fn holds(release: &Release, repository: &Path) -> Outcome {
+/// Checks that the repository has all files of an artifact that Central requires.
+pub fn holds(release: &Release, artifact: &str) -> Outcome {
     let version = &release.version;
-    let folder = repository.join("io/arrowsmith/arrowsmith").join(version);
+    let jar = deployed(release, artifact);
     for end in ["", "-sources", "-javadoc"] {
-        let jar = folder.join(format!("arrowsmith-{version}{end}.jar"));
+        let jar = jar.with_file_name(format!("{artifact}-{version}{end}.jar"));
         for file in [jar.clone(), jar.with_extension("jar.sha1")] {
             if !file.exists() {
                 return fail(format!("{}: was not deployed", file.display()));
             }
         }
-        if end.is_empty() {
-            let mut list = release.tool("python")?;
-            let names = shell::output(list.args(["-m", "zipfile", "--list"]).arg(&jar))?;
-            for arch in &release.arches {
-                for name in ["libarrowsmith_ffi.so", "libarrowsmith_ffi.so.sha256"] {
-                    let wanted = format!("io/arrowsmith/native/linux-{}/{name} ", arch.name);
-                    if !names.contains(&wanted) {
-                        return fail(format!("{}: has no {wanted}", jar.display()));
-                    }
-                }
-            }
-        }
     }
-    let parent = repository.join("io/arrowsmith/arrowsmith-parent").join(version);
+    let parent = repository(release).join("io/arrowsmith/arrowsmith-parent").join(version);
     let poms = [
-        (folder.join(format!("arrowsmith-{version}.pom")), &ASKED[..2]),
+        (jar.with_extension("pom"), &ASKED[..2]),
         (parent.join(format!("arrowsmith-parent-{version}.pom")), ASKED),
     ];
     for (pom, asked) in poms {
@@ -95,15 +102,31 @@ fn holds(release: &Release, repository: &Path) -> Outcome {
     Ok(())
 }
 
+/// Checks that the jar has the native libraries.
+fn has_natives(release: &Release) -> Outcome {
+    let jar = deployed(release, "arrowsmith");
+    let mut list = release.tool("python")?;
+    let names = shell::output(list.args(["-m", "zipfile", "--list"]).arg(&jar))?;
+    for arch in &release.arches {
+        for name in ["libarrowsmith_ffi.so", "libarrowsmith_ffi.so.sha256"] {
+            let wanted = format!("io/arrowsmith/native/linux-{}/{name} ", arch.name);
+            if !names.contains(&wanted) {
+                return fail(format!("{}: has no {wanted}", jar.display()));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Runs the example project with a separate local repository, which contains only this jar.
-fn example(release: &Release, home: &Path, url: &str) -> Outcome {
+fn example(release: &Release, home: &Path) -> Outcome {
     let local = release.stage.join("m2");
     let ours = local.join("io/arrowsmith");
     if ours.exists() {
         fs::remove_dir_all(&ours).map_err(|error| format!("{}: {error}", ours.display()))?;
     }
     let mut maven = mvn(release, home, "java/example/pom.xml");
-    maven.args(["clean", "package"]).arg(format!("-Darrowsmith.repository={url}"));
+    maven.args(["clean", "package"]).arg(format!("-Darrowsmith.repository={}", url(release)));
     shell::output(maven.arg(format!("-Dmaven.repo.local={}", local.display())))?;
     for version in JDKS {
         let Ok(home) = jdk(release, version) else {

@@ -15,6 +15,7 @@ mod image;
 mod jar;
 mod service;
 mod shell;
+mod spark;
 mod wheels;
 
 use std::fs;
@@ -30,6 +31,7 @@ const PARTS: &[(&str, Part, &str)] = &[
     ("deb", deb::make, "Debian packages with services"),
     ("image", image::make, "the context of the container image"),
     ("jar", jar::make, "the Java library in a folder repository"),
+    ("spark", spark::make, "the readers inside Spark, beside it, and the wheel with both jars"),
     ("crates", crates::make, "packages of the public crates"),
 ];
 
@@ -37,6 +39,7 @@ const PARTS: &[(&str, Part, &str)] = &[
 const HEAVY: &[(&str, Part, &str)] = &[
     ("sdist-check", wheels::check_sdist, "builds and installs the sdist as a user's pip would"),
     ("crates-check", crates::check, "compiles the public crates from their packages"),
+    ("spark-check", spark::check, "installs `arrowsmith[spark]` by pip, and reads with Spark"),
 ];
 
 type Part = fn(&Release) -> Outcome;
@@ -115,7 +118,7 @@ fn usage(argument: &str) -> String {
     for (name, _, what) in PARTS.iter().chain(HEAVY) {
         text.push_str(&format!("\n  {name:12} {what}"));
     }
-    text.push_str("\nWithout a PART all but the last two.");
+    text.push_str("\nWithout a PART all but the last three.");
     text
 }
 
