@@ -131,6 +131,22 @@ pub(crate) fn engine(
     opened.map_err(|error| raised(py, error))
 }
 
+/// Refuses engines without a device, and options that are not supported with `on_device`.
+pub(crate) fn refuse_host_only(
+    py: Python<'_>,
+    engine: &str,
+    table: &[OptionInfo],
+    get: impl Fn(&str) -> Option<Value>,
+) -> PyResult<()> {
+    let mut host_only = table.iter().filter(|option| option.host_only);
+    let refused = gpu::refuse_host(engine).and_then(|()| {
+        host_only.try_for_each(|option| {
+            gpu::refuse(option.name, get(option.name) != Some(option.default()))
+        })
+    });
+    refused.map_err(|error| raised(py, error))
+}
+
 /// The engine of a JSON reader, and the same where batches stay on its device.
 pub(crate) fn json_engine(
     py: Python<'_>,
@@ -139,21 +155,7 @@ pub(crate) fn json_engine(
 ) -> PyResult<(Chain, Option<ResidentEngine>)> {
     let JsonReadOptions { engine: name, gpu_memory_bytes_max, .. } = options;
     if on_device {
-        let given = [
-            ("batch_rows", options.batch_rows.is_some()),
-            ("batch_bytes", options.batch_bytes.is_some()),
-            ("filter", options.filter.is_some()),
-            ("limit", options.limit.is_some()),
-            ("skip", options.skip > 0),
-            ("file_column", options.file_column.is_some()),
-            ("offset_column", options.offset_column.is_some()),
-            ("record_column", options.record_column.is_some()),
-            ("flatten", options.flatten),
-        ];
-        let refused = gpu::refuse_host(name).and_then(|()| {
-            given.into_iter().try_for_each(|(name, is_given)| gpu::refuse(name, is_given))
-        });
-        refused.map_err(|error| raised(py, error))?;
+        refuse_host_only(py, name, options::JSON, |option| options.get(option))?;
     }
     let (engine, gpu) = engine(py, name, *gpu_memory_bytes_max, on_device)?;
     let resident = gpu.map(ResidentEngine::new);

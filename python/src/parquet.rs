@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use arrowsmith::parquet::{
-    EXTENSIONS, LateColumns, ParquetReader, ReaderBuilder, describe, open_file,
-};
+use arrowsmith::options::PARQUET;
+use arrowsmith::parquet::{EXTENSIONS, ParquetReader, ReaderBuilder, describe, open_file};
 use arrowsmith::{DataFile, Limits};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,7 +13,7 @@ use pyo3::types::PyDict;
 use crate::errors::{config, raised};
 use crate::gpu::{self, RowGroups};
 use crate::lake::{self, Found};
-use crate::options::{engine, parquet};
+use crate::options::{engine, parquet, refuse_host_only};
 use crate::source::{self, Places};
 use crate::wait::{attended, signals};
 
@@ -36,17 +35,8 @@ pub(crate) fn open(
     let mut options = parquet(given)?;
     let table = lake::table(source)?;
     if on_device {
-        gpu::refuse_host(&options.engine).map_err(|error| raised(py, error))?;
-        for (option, is_given) in [
-            ("filter", options.filter.is_some()),
-            ("limit", options.limit.is_some()),
-            ("batch_rows", options.batch_rows.is_some()),
-            ("partitions", options.partitions.is_some()),
-            ("late_columns", options.late_columns != LateColumns::Error),
-            ("table", table.is_some()),
-        ] {
-            gpu::refuse(option, is_given).map_err(|error| raised(py, error))?;
-        }
+        refuse_host_only(py, &options.engine, PARQUET, |option| options.get(option))?;
+        gpu::refuse("table", table.is_some()).map_err(|error| raised(py, error))?;
     }
     let (engine, gpu) = engine(py, &options.engine, options.gpu_memory_bytes_max, on_device)?;
     let (cancel, filters) = (Arc::clone(cancel), options.filter.is_some());

@@ -23,20 +23,6 @@ const OTHER_FORMATS: [(&str, Format, &str); 6] = [
     ("tsv", Format::Csv { delimiter: b'\t' }, "tab-separated values with a header"),
 ];
 
-/// Options of JSON that are accepted for Parquet input and have no effect there, because scripts
-/// give them whatever the input is. Every other one is an error.
-const WITHOUT_EFFECT: [&str; 9] = [
-    "format",
-    "compression",
-    "record_bytes_max",
-    "fields_max",
-    "row_bytes_max",
-    "batch_bytes_max",
-    "duplicate_keys",
-    "unknown_keys",
-    "infer_records",
-];
-
 /// Which options a command has.
 pub trait Uses {
     /// The heading of all; without it each has that of its group.
@@ -134,18 +120,13 @@ impl<U: Uses> ReadArgs<U> {
 
     /// Refuses the first option that has no meaning for Parquet.
     pub fn refuse_for_parquet(&self) -> Outcome {
-        let is_foreign = |option: &OptionInfo| {
-            !has(PARQUET, option.name) && !WITHOUT_EFFECT.contains(&option.name)
-        };
-        self.refuse("JSON", is_foreign)
+        self.refuse("JSON", |option| !has(PARQUET, option.name) && !option.ignored)
     }
 
-    /// Refuses the first option that is not one of these.
-    pub fn refuse_except(&self, format: &str, known: &[&str]) -> Outcome {
+    /// Refuses the first option that does not apply.
+    pub fn refuse_except(&self, format: &str, applies: impl Fn(&OptionInfo) -> bool) -> Outcome {
         let mut given = self.given.iter();
-        let foreign = given
-            .find(|(option, value)| !known.contains(&option.name) && *value != option.default());
-        match foreign {
+        match given.find(|(option, value)| !applies(option) && *value != option.default()) {
             Some((option, _)) => {
                 Err(Failure::Usage(format!("--{} is not for {format} input", option.flag())))
             }
@@ -393,8 +374,8 @@ mod tests {
         assert_eq!(refused(&["--on-error", "skip"]), (false, true));
         assert_eq!(refused(&["--on-error", "fail"]), (false, false));
         assert_eq!(refused(&["--unknown-keys", "error"]), (false, false));
-        for name in WITHOUT_EFFECT {
-            assert!(has(JSON, name) && !has(PARQUET, name), "{name}");
+        for option in JSON.iter().filter(|option| option.ignored) {
+            assert!(!has(PARQUET, option.name), "{}", option.name);
         }
     }
 }

@@ -36,25 +36,6 @@ use crate::input;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 
-/// Options of reading that apply to each.
-const ARROW_OPTIONS: [&str; 6] = ["format", "columns", "filter", "limit", "skip", "threads"];
-const CSV_OPTIONS: [&str; 14] = [
-    "format",
-    "compression",
-    "schema",
-    "types",
-    "partitions",
-    "columns",
-    "filter",
-    "limit",
-    "skip",
-    "threads",
-    "infer_records",
-    "record_bytes_max",
-    "memory_bytes_max",
-    "fields_max",
-];
-
 /// What some programs write before UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -167,11 +148,10 @@ impl Tables {
     }
 
     fn options<U: Uses>(self, read: &ReadArgs<U>) -> Outcome<JsonReadOptions> {
-        let known = match self {
-            Self::Arrow => &ARROW_OPTIONS[..],
-            Self::Csv { .. } => &CSV_OPTIONS[..],
-        };
-        read.refuse_except(self.name(), known)?;
+        read.refuse_except(self.name(), |option| match self {
+            Self::Arrow => option.arrow,
+            Self::Csv { .. } => option.csv,
+        })?;
         read.json()
     }
 

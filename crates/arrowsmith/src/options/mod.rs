@@ -53,6 +53,15 @@ pub struct OptionInfo {
     pub receives: bool,
     /// Whether it applies to a server of JSON files: to their schema, records and values.
     pub serves: bool,
+    /// Whether it applies to Arrow input of the command.
+    pub arrow: bool,
+    /// Whether it applies to CSV input of the command.
+    pub csv: bool,
+    /// Whether it is accepted for Parquet input without effect, because scripts give it whatever
+    /// the input is. Every other option that only JSON has is an error there.
+    pub ignored: bool,
+    /// Whether it is an error where batches stay on the device.
+    pub host_only: bool,
     /// What applies without a value, in words.
     pub unset: Option<&'static str>,
     default: fn() -> Value,

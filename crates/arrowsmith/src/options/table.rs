@@ -3,9 +3,8 @@
 //!
 //! A row is the description, a name, the type of the field and its default, then what its values
 //! are and the heading it belongs to; where they differ from the rule, the command's flag, what
-//! applies without a value, and whether inference by itself (`infers`) and services that receive
-//! records (`receives`) have the option. Options are applied in `json::builder` and
-//! `parquet::reader`.
+//! applies without a value (`unset`), and where else the option applies: the flags of
+//! [`OptionInfo`]. Options are applied in `json::builder` and `parquet::reader`.
 
 use arrow_schema::{SchemaRef, TimeUnit};
 use arrowsmith_core::{Dialect, DuplicateKeys, Limits, OnError, UnknownKeys};
@@ -29,8 +28,22 @@ const NUMBER: Kind = Kind::Count { min: 0, max: u64::MAX };
 
 const fn info(name: &'static str, help: &'static str, default: fn() -> Value) -> OptionInfo {
     let (kind, group) = (Kind::Flag, Group::Columns);
-    let (flag, infers, receives, serves, unset) = (None, false, false, false, None);
-    OptionInfo { name, help, kind, group, flag, infers, receives, serves, unset, default }
+    OptionInfo {
+        name,
+        help,
+        kind,
+        group,
+        flag: None,
+        infers: false,
+        receives: false,
+        serves: false,
+        arrow: false,
+        csv: false,
+        ignored: false,
+        host_only: false,
+        unset: None,
+        default,
+    }
 }
 
 macro_rules! options_of {
@@ -99,50 +112,56 @@ macro_rules! read_options {
 read_options! {
     both {
         /// The columns to keep, as paths such as `user.name`.
-        columns: Option<Vec<String>> = None => Kind::Paths, Columns, unset: Some("all"), receives: true;
+        columns: Option<Vec<String>> = None => Kind::Paths, Columns, unset: Some("all"),
+            receives: true, arrow: true, csv: true;
 
         /// Keep only rows that match this condition: `fare > 10 and (zone = 'A' or zone is null)`.
-        filter: Option<Predicate> = None => Kind::Condition, Rows, flag: Some("where");
+        filter: Option<Predicate> = None => Kind::Condition, Rows, flag: Some("where"), arrow: true,
+            csv: true, host_only: true;
 
         /// Read at most this many rows, of those that match.
-        limit: Option<u64> = None => NUMBER, Rows, unset: Some("all rows");
+        limit: Option<u64> = None => NUMBER, Rows, unset: Some("all rows"), arrow: true, csv: true,
+            host_only: true;
 
         /// Types of partition columns, whose values are in folder names: `year: int32, zone: utf8`.
-        partitions: Option<SchemaRef> = None => Kind::Schema, Rows,
-            flag: Some("partition-types"), unset: Some("inferred");
+        partitions: Option<SchemaRef> = None => Kind::Schema, Rows, flag: Some("partition-types"),
+            unset: Some("inferred"), csv: true, host_only: true;
 
         /// The engine that decodes; what it declines, the next one decodes.
         engine: String = crate::ENGINES[0].name.to_owned() => Kind::Engine, Engine, receives: true;
 
         /// Number of decoder threads.
         threads: Option<usize> = None => Kind::Count { min: 1, max: THREADS_MAX }, Engine,
-            unset: Some("one per core");
+            unset: Some("one per core"), arrow: true, csv: true;
 
         /// Working memory, not counting mapped input and output batches.
         memory_bytes_max: usize = Limits::default().memory_bytes_max => Kind::Bytes, Engine,
-            flag: Some("memory");
+            flag: Some("memory"), csv: true;
 
         /// GPU memory per decoder thread; larger inputs are split, or decoded on the CPU.
-        gpu_memory_bytes_max: u64 = 2 << 30 => Kind::Bytes, Engine, flag: Some("gpu-memory"), receives: true;
+        gpu_memory_bytes_max: u64 = 2 << 30 => Kind::Bytes, Engine,
+            flag: Some("gpu-memory"), receives: true;
 
         /// Maximum nesting depth of a record, or of a file's schema.
         depth_max: usize = Limits::default().depth_max =>
-            Kind::Count { min: 0, max: Limits::DEPTH_MAX as u64 }, Input, infers: true, serves: true;
+            Kind::Count { min: 0, max: Limits::DEPTH_MAX as u64 }, Input, infers: true,
+            serves: true;
 
         /// Rows per batch: of JSON exactly, the last batch excepted; of Parquet the maximum.
-        batch_rows: Option<usize> = None => POSITIVE, Batches,
+        batch_rows: Option<usize> = None => POSITIVE, Batches, host_only: true,
             unset: Some("the rows in 1 MiB of JSON; for Parquet at most 131072");
     }
 
     /// How JSON is read. Literals end with `..JsonReadOptions::default()`: options are added.
     json {
         /// The schema: its text form, or a file with it (text, Arrow or Parquet).
-        schema: Option<SchemaRef> = None => Kind::Schema, Columns, unset: Some("inferred");
+        schema: Option<SchemaRef> = None => Kind::Schema, Columns, unset: Some("inferred"),
+            csv: true;
 
         /// Types of some columns, by their paths: `id: utf8, user.born: date32`. The other types
         /// are those of the schema, given or inferred.
         types: Option<SchemaRef> = None => Kind::Types, Columns, infers: true, receives: true,
-            serves: true;
+            serves: true, csv: true;
 
         /// Values that columns take beyond those of their types: `scalars` (numbers in strings and
         /// back, 0 and 1 as booleans), `epoch ms` (numbers in timestamps), `format "%d.%m.%Y"`,
@@ -151,27 +170,28 @@ read_options! {
             serves: true;
 
         /// Skip this many rows, of those that match.
-        skip: u64 = 0 => NUMBER, Rows;
+        skip: u64 = 0 => NUMBER, Rows, arrow: true, csv: true, host_only: true;
 
         /// Add a column of this name with the keys that the schema lacks and their values, as a
         /// JSON object; null where it has them all. An inferred schema does not grow then.
         rescued_column: Option<String> = None => Kind::Name, Rows;
 
         /// Make the fields of objects columns of their own, with dotted names: `user.name`.
-        flatten: bool = false => Kind::Flag, Columns;
+        flatten: bool = false => Kind::Flag, Columns, host_only: true;
 
         /// Add a column of this name with the name of the file that a row is from.
-        file_column: Option<String> = None => Kind::Name, Rows;
+        file_column: Option<String> = None => Kind::Name, Rows, host_only: true;
 
         /// Add a column of this name with the byte of its file, uncompressed, at which the record
         /// starts.
-        offset_column: Option<String> = None => Kind::Name, Rows;
+        offset_column: Option<String> = None => Kind::Name, Rows, host_only: true;
 
         /// Add a column of this name with the number of the record in its file, from 0.
-        record_column: Option<String> = None => Kind::Name, Rows;
+        record_column: Option<String> = None => Kind::Name, Rows, host_only: true;
 
         /// How records are separated.
-        format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true;
+        format: Format = Format::Auto => Kind::Choice(&value::FORMAT), Input, infers: true,
+            arrow: true, csv: true, ignored: true;
 
         /// The records of a document are the elements of the array at this path: keys with dots
         /// between them (`data.items`), or a JSON pointer (`/data/items`).
@@ -191,7 +211,7 @@ read_options! {
 
         /// How the input is compressed.
         compression: Compression = Compression::Auto => Kind::Choice(&value::COMPRESSION), Input,
-            flag: Some("compression-in"), infers: true, serves: true;
+            flag: Some("compression-in"), infers: true, serves: true, csv: true, ignored: true;
 
         /// Maximum bytes of standard input and other streams, together, that are kept in a
         /// temporary file, so that they can be read again when an inferred schema grows.
@@ -199,19 +219,19 @@ read_options! {
 
         /// Maximum size of a record.
         record_bytes_max: usize = Limits::default().record_bytes_max => Kind::Bytes, Input,
-            infers: true, serves: true;
+            infers: true, serves: true, csv: true, ignored: true;
 
         /// Maximum number of fields of a schema, given or inferred, nested fields included.
         fields_max: usize = Limits::default().fields_max => NUMBER, Input, infers: true,
-            receives: true, serves: true;
+            receives: true, serves: true, csv: true, ignored: true;
 
         /// Maximum Arrow size of an empty record: bounds columns of fixed size.
         row_bytes_max: usize = Limits::default().row_bytes_max => Kind::Bytes, Input, infers: true,
-            receives: true, serves: true;
+            receives: true, serves: true, ignored: true;
 
         /// Maximum Arrow size of one record.
         batch_bytes_max: usize = Limits::default().batch_bytes_max => Kind::Bytes, Input,
-            infers: true, receives: true, serves: true;
+            infers: true, receives: true, serves: true, ignored: true;
 
         /// Accept `NaN`, `Infinity` and `-Infinity` in floating-point columns.
         allow_nan: bool = false => Kind::Flag, Input, infers: true, receives: true, serves: true;
@@ -227,23 +247,23 @@ read_options! {
         on_error: OnError = OnError::Fail => Kind::Choice(&value::ON_ERROR), BadInput;
 
         /// How to handle a key that appears twice in an object.
-        duplicate_keys: DuplicateKeys = DuplicateKeys::Last =>
-            Kind::Choice(&value::DUPLICATE_KEYS), BadInput, receives: true, serves: true;
+        duplicate_keys: DuplicateKeys = DuplicateKeys::Last => Kind::Choice(&value::DUPLICATE_KEYS),
+            BadInput, receives: true, serves: true, ignored: true;
 
         /// How to handle a key that is not in the schema.
         unknown_keys: UnknownKeys = UnknownKeys::Skip => Kind::Choice(&value::UNKNOWN_KEYS),
-            BadInput, receives: true;
+            BadInput, receives: true, ignored: true;
 
         /// How to handle keys that an inferred schema lacks because they first appear after the
         /// records that it was inferred from.
         late_keys: LateKeys = LateKeys::Add => Kind::Choice(&value::LATE_KEYS), BadInput;
 
         /// Approximate Arrow size of a batch.
-        batch_bytes: Option<usize> = None => Kind::Bytes, Batches;
+        batch_bytes: Option<usize> = None => Kind::Bytes, Batches, host_only: true;
 
         /// Number of records to infer the schema from, or `all`.
         infer_records: InferRecords = InferRecords::First(10_000) => Kind::CountOrAll, Inference,
-            infers: true, serves: true;
+            infers: true, serves: true, csv: true, ignored: true;
 
         /// Infer a map for objects below the record with more distinct keys than this.
         object_keys_max: usize = 1000 => NUMBER, Inference, infers: true, receives: true,
@@ -260,7 +280,7 @@ read_options! {
 
         /// How to handle columns, and fields of structs, that the first of several files lacks.
         late_columns: LateColumns = LateColumns::Error => Kind::Choice(&value::LATE_COLUMNS),
-            Parquet, infers: true;
+            Parquet, infers: true, host_only: true;
 
         /// String and binary columns to read as dictionaries, as paths, or all of them.
         dictionary: Columns = Columns::None => Kind::PathsOrAll, Parquet,
