@@ -51,11 +51,9 @@ impl Compiled {
         let grows = config.is_auto();
         let engine = config.read.open_engine()?;
         let mut options = config.read.decode();
-        options.on_error = match (config.on_error, config.read.engine.as_str()) {
-            // It can only stop at a bad record; the parsers continue after it.
-            (OnErrorConfig::Reject, "reference") => OnError::Fail,
-            (OnErrorConfig::Reject, _) => OnError::Skip,
-            (OnErrorConfig::Null, _) => OnError::Null,
+        options.on_error = match config.on_error {
+            OnErrorConfig::Reject => OnError::Skip,
+            OnErrorConfig::Null => OnError::Null,
         };
         if grows {
             options.unknown_keys = UnknownKeys::Error;
@@ -64,6 +62,10 @@ impl Compiled {
             .limits
             .with_depth_max(limits.depth)
             .with_record_bytes_max(limits.record_bytes.0);
+        if options.on_error == OnError::Skip && engine.decoder(&plan, &options).is_err() {
+            // An engine that can only stop at a bad record: the parsers continue after it.
+            options.on_error = OnError::Fail;
+        }
         // So that options that the engine does not support are reported now.
         engine.decoder(&plan, &options)?;
         let schema = match config.order {

@@ -47,6 +47,9 @@ const RUN_SECONDS_MAX: f64 = 15.0;
 /// Shares of the maximum throughput at which latency is measured.
 const SHARES: [f64; 3] = [0.25, 0.5, 0.8];
 
+/// Engines of the service, and the peer.
+pub const ENGINES: [&str; 3] = ["cpu", "reference", REDPANDA_CONNECT];
+
 /// Options of the suite.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -54,7 +57,7 @@ pub struct Options {
     pub program: PathBuf,
     /// Workloads: those of the paper unless said otherwise.
     pub workloads: Vec<Workload>,
-    /// Engines of the service, `cpu` and `reference`, and the peer, [`REDPANDA_CONNECT`].
+    /// Some of [`ENGINES`].
     pub engines: Vec<String>,
     /// Bytes of text of a run.
     pub sizes_bytes: Vec<u64>,
@@ -75,7 +78,7 @@ impl Options {
         Self {
             program,
             workloads: vec![Workload::Battery, Workload::Trip],
-            engines: ["cpu", "reference", REDPANDA_CONNECT].map(str::to_owned).to_vec(),
+            engines: ENGINES.map(str::to_owned).to_vec(),
             sizes_bytes: (20..=30).step_by(2).map(|power| 1 << power).collect(),
             threads: machine::thread_counts(),
             rounds: 5,

@@ -143,7 +143,7 @@ pub struct IngestBenchArgs {
 
     /// Engines of the service, and Redpanda Connect [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',',
-        value_parser = ["cpu", "reference", arrowsmith_bench::ingest::REDPANDA_CONNECT])]
+        value_parser = arrowsmith_bench::ingest::ENGINES)]
     pub engines: Vec<String>,
 
     /// Numbers of parser threads [default: one, and one per core]
