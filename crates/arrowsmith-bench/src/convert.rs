@@ -46,23 +46,23 @@ const ARROW: &str = "arrow";
 const CSV: &str = "csv";
 
 /// A participant.
-struct Engine {
+struct Converter {
     name: &'static str,
     about: &'static str,
     /// Options of our command; `None` for a peer.
     ours: Option<&'static [&'static str]>,
 }
 
-const ENGINES: [Engine; 5] = [
-    Engine { name: OURS, about: "arrowsmith convert --schema", ours: Some(&[]) },
-    Engine {
+const CONVERTERS: [Converter; 5] = [
+    Converter { name: OURS, about: "arrowsmith convert --schema", ours: Some(&[]) },
+    Converter {
         name: "arrowsmith-reference-writer",
         about: "the same with the writer of the parquet crate",
         ours: Some(&["--writer", "reference"]),
     },
-    Engine { name: "duckdb", about: "copy (from read_json(columns)) to", ours: None },
-    Engine { name: "polars", about: "scan_ndjson(schema).sink_parquet", ours: None },
-    Engine { name: "pyarrow", about: "read_json(explicit_schema), write_table", ours: None },
+    Converter { name: "duckdb", about: "copy (from read_json(columns)) to", ours: None },
+    Converter { name: "polars", about: "scan_ndjson(schema).sink_parquet", ours: None },
+    Converter { name: "pyarrow", about: "read_json(explicit_schema), write_table", ours: None },
 ];
 
 /// The options of the suite.
@@ -120,9 +120,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
     let definition = Definition::json()?;
     let workloads = chosen("workload", &options.workloads, &WORKLOADS)?;
     let tasks = chosen("task", &options.tasks, &[PARQUET, ARROW, CSV])?;
-    let engines = chosen("engine", &options.engines, &ENGINES.map(|engine| engine.name))?;
-    let mut engines: Vec<Engine> =
-        ENGINES.into_iter().filter(|engine| engines.contains(&engine.name)).collect();
+    let engines = chosen("engine", &options.engines, &CONVERTERS.map(|engine| engine.name))?;
+    let mut engines: Vec<Converter> =
+        CONVERTERS.into_iter().filter(|engine| engines.contains(&engine.name)).collect();
     let codecs = codecs(&options.codecs)?;
     let mut report = Report::start("convert", Some(definition.seed), Goals::default());
     let version = install::run(Command::new(&options.program).arg("--version"));
@@ -235,7 +235,7 @@ fn measure(
     report: &mut Report,
     case: &Case<'_>,
     places: &Places<'_>,
-    (engines, version): (&[Engine], &str),
+    (engines, version): (&[Converter], &str),
     expected: &Check,
     options: &Options,
     progress: &mut dyn FnMut(&str),
@@ -243,7 +243,7 @@ fn measure(
     let bytes = fs::metadata(&case.input).map_err(BenchError::io(&case.input))?.len();
     let threads = case.threads;
     let entry = Entry { workload: &case.name, threads, bytes, records: expected.rows };
-    let start = |engine: &Engine| {
+    let start = |engine: &Converter| {
         let output = places.folder.join(format!("{}.{}", engine.name, case.to));
         let (kind, version, with) = match engine.ours {
             Some(words) => ("ours", version.to_owned(), With::Command { places, case, words }),
@@ -255,7 +255,7 @@ fn measure(
         let runner = Conversion { with, output };
         Ok(Contestant::new(engine.name, kind, engine.about, version, runner))
     };
-    let (engines, others): (Vec<&Engine>, Vec<&Engine>) = engines
+    let (engines, others): (Vec<&Converter>, Vec<&Converter>) = engines
         .iter()
         .partition(|engine| case.to == PARQUET || engine.ours.is_none_or(<[_]>::is_empty));
     for engine in others {

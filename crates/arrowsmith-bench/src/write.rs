@@ -75,8 +75,7 @@ const WORKLOADS: [Workload; 20] = [
     table("taxi", Data::Taxi),
 ];
 
-/// A writer.
-struct Engine {
+struct Writer {
     name: &'static str,
     about: &'static str,
     /// Threads of ours; `None` for the `parquet` crate.
@@ -86,10 +85,10 @@ struct Engine {
 const OURS: &str = "arrowsmith";
 const OURS_TWICE: &str = "arrowsmith-2-threads";
 
-const ENGINES: [Engine; 3] = [
-    Engine { name: OURS, about: "ParquetWriter, defaults", threads: Some(1) },
-    Engine { name: OURS_TWICE, about: "the same with two threads", threads: Some(2) },
-    Engine { name: "parquet-rs", about: "ArrowWriter, defaults", threads: None },
+const WRITERS: [Writer; 3] = [
+    Writer { name: OURS, about: "ParquetWriter, defaults", threads: Some(1) },
+    Writer { name: OURS_TWICE, about: "the same with two threads", threads: Some(2) },
+    Writer { name: "parquet-rs", about: "ArrowWriter, defaults", threads: None },
 ];
 
 /// The options of the suite.
@@ -123,7 +122,7 @@ pub type Report = result::Report<Goals>;
 pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, BenchError> {
     let names = WORKLOADS.map(|workload| workload.name);
     let workloads = chosen("workload", &options.workloads, &names)?;
-    let engines = chosen("engine", &options.engines, &ENGINES.map(|engine| engine.name))?;
+    let engines = chosen("engine", &options.engines, &WRITERS.map(|engine| engine.name))?;
     let mut report = Report::start("write", Some(SEED), Goals::default());
     for workload in WORKLOADS.iter().filter(|workload| workloads.contains(&workload.name)) {
         progress(&format!("{}: making the rows", workload.name));
@@ -136,7 +135,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(&str)) -> Result<Report, 
             };
             let (bytes, records) = (made.bytes, made.totals.rows);
             let entry = Entry { workload: &name, threads: 1, bytes, records };
-            let engines = ENGINES.iter().filter(|engine| engines.contains(&engine.name));
+            let engines = WRITERS.iter().filter(|engine| engines.contains(&engine.name));
             let start = |engine| Ok(contestant(engine, &made.batches, codec));
             let (rows, failures) = contest::run(
                 engines.map(|engine| (engine.name, engine)),
@@ -185,7 +184,7 @@ impl Made {
     }
 }
 
-fn contestant<'a>(engine: &Engine, batches: &'a [RecordBatch], codec: Codec) -> Contestant<'a> {
+fn contestant<'a>(engine: &Writer, batches: &'a [RecordBatch], codec: Codec) -> Contestant<'a> {
     let (kind, version) = match engine.threads {
         Some(_) => ("ours", concat!("arrowsmith ", env!("CARGO_PKG_VERSION"))),
         None => ("library", "parquet 59"),
