@@ -13,6 +13,7 @@ pub mod duration;
 pub mod error;
 pub mod file;
 pub mod foreign;
+pub mod hash;
 pub mod limits;
 pub mod memory;
 pub mod options;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use arrowsmith_core::hash::fnv1a;
 use arrowsmith_rtlgen::library::{include_folders, is_header};
 
 use crate::RtlError;
@@ -229,12 +230,7 @@ impl Sources {
         let flags = self.flags.iter().chain(&self.blocks).chain([&self.top]);
         let named = files.map(|(name, text)| (name.as_str(), text.as_str()));
         let all = named.chain(flags.map(|flag| (flag.as_str(), "")));
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for (name, text) in all {
-            for byte in name.bytes().chain([0]).chain(text.bytes()).chain([0]) {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-            }
-        }
-        hash
+        let texts = all.flat_map(|(name, text)| [name, text]);
+        fnv1a(texts.flat_map(|text| text.bytes().chain([0])))
     }
 }

@@ -8,6 +8,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use arrow_schema::{DataType, TimeUnit};
+use arrowsmith_core::hash::fnv1a;
 
 use crate::plan::{BinaryEncoding, IntWidth, Node, Op, Plan};
 use crate::text::{format_schema, format_type, quote};
@@ -37,9 +38,7 @@ impl Plan {
     /// cached kernel or a generated circuit, but not collision-resistant against an attacker.
     pub fn hash(&self) -> u64 {
         let text = format!("{self}{}", format_schema(self.schema()));
-        text.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
-        })
+        fnv1a(text.bytes())
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_schema::{Schema, SchemaRef};
+use arrowsmith_core::hash::fnv1a;
 use bytes::Bytes;
 use pulsar::message::Payload;
 use pulsar::message::proto::base_command::Type;
@@ -54,11 +55,7 @@ pub(crate) fn message(schema: &Schema) -> Result<Bytes> {
 /// The fingerprint of a schema: FNV-1a of its IPC form. It detects accidental differences; a
 /// collision on purpose gains nothing.
 pub(crate) fn fingerprint(message: &[u8]) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for &byte in message {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(message.iter().copied()))
 }
 
 /// The first message of a topic.

@@ -4,8 +4,7 @@
 //! Memory safety does not depend on the content of the padding. A caller that reads a value at the
 //! end of the text must not let the padding determine the value.
 
-/// Bytes that must follow the text.
-pub const PADDING_BYTES: usize = 128;
+use arrowsmith_core::PADDING_BYTES;
 
 static ZEROS: [u8; 64] = [0; 64];
 

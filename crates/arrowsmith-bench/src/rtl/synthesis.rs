@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use arrowsmith_core::hash::fnv1a;
 use arrowsmith_rtlgen::library::file_list;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -223,8 +224,5 @@ impl Tools {
 
 /// 64-bit FNV-1a of texts, each terminated.
 fn hash<'a>(texts: impl Iterator<Item = &'a str>) -> u64 {
-    let bytes = texts.flat_map(|text| text.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    fnv1a(texts.flat_map(|text| text.bytes().chain([0])))
 }

@@ -19,6 +19,8 @@ use std::fmt;
 pub use self::project::{fault, project, project_for};
 pub use self::schema::columns_of_schema;
 pub use crate::graph::Refusal;
+use arrowsmith_core::hash::fnv1a;
+
 use crate::registers::{RegisterMap, Shape};
 use crate::without_implicit_nets;
 
@@ -187,11 +189,7 @@ fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
 
 /// 64-bit FNV-1a of the circuit's parameters.
 fn hash(columns: &[Column], options: &Options) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in format!("{columns:?}{options:?}").bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    }
-    hash
+    fnv1a(format!("{columns:?}{options:?}").bytes())
 }
 
 /// The features of its decoder, in words.

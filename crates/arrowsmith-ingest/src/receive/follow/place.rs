@@ -11,6 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use arrowsmith_core::hash::fnv1a;
 use serde::{Deserialize, Serialize};
 
 /// Bytes at the start, and before the place, by which a file is recognized.
@@ -43,10 +44,7 @@ struct Mark {
 
 impl Mark {
     fn of(text: &[u8]) -> Self {
-        // FNV-1a: collisions need not be prevented, and it is the same in every version.
-        let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        let hash = text.iter().fold(0xcbf2_9ce4_8422_2325, step);
-        Self { bytes: text.len() as u64, hash }
+        Self { bytes: text.len() as u64, hash: fnv1a(text.iter().copied()) }
     }
 }
 
