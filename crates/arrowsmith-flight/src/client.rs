@@ -41,7 +41,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Request, Status};
 
 use crate::error::unwound;
-use crate::ipc::{Bounds, batches, caught};
+use crate::ipc::{Bounds, batches, schema};
 use crate::query::Query;
 
 /// Flow control: bytes that a server may send ahead.
@@ -91,8 +91,7 @@ fn status_of(error: FlightError) -> Status {
 /// # Errors
 /// `data_loss` for invalid data.
 pub fn schema_of(info: &FlightInfo) -> Result<Schema, Status> {
-    caught(|| info.clone().try_decode_schema())
-        .map_err(|error| Status::data_loss(error.to_string()))
+    schema(&info.schema).map_err(|error| Status::data_loss(error.to_string()))
 }
 
 /// A ticket that is being read.
@@ -223,7 +222,7 @@ impl Client {
         let descriptor = FlightDescriptor::new_cmd(query.command());
         let answer: SchemaResult =
             self.inner.clone().get_schema(self.request(descriptor)).await?.into_inner();
-        caught(|| Schema::try_from(&answer)).map_err(|error| Status::data_loss(error.to_string()))
+        schema(&answer.schema).map_err(|error| Status::data_loss(error.to_string()))
     }
 
     /// The batches of one ticket. Inconsistent messages are an error, whatever server sent them.

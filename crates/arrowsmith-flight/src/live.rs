@@ -53,8 +53,7 @@ impl Upstream {
     pub(crate) async fn schema(&self) -> Result<Schema, Status> {
         let descriptor = FlightDescriptor::new_path(vec![self.stream.clone()]);
         let answer = self.client().await?.get_schema(descriptor).await?.into_inner();
-        crate::ipc::caught(|| Schema::try_from(&answer))
-            .map_err(|error| Status::internal(error.to_string()))
+        crate::ipc::schema(&answer.schema).map_err(|error| Status::internal(error.to_string()))
     }
 
     /// Its messages from now on.

@@ -6,6 +6,7 @@
 //! fail, which ends the process. So every number of a header is checked against the bytes of the
 //! message ([`check`]). If the decoder panics all the same, only the stream ends ([`batches`]).
 
+mod schema;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -23,16 +24,8 @@ use arrow_schema::DataType;
 use arrowsmith_core::memory::Refused;
 use futures_util::stream::{BoxStream, StreamExt};
 
+pub(crate) use self::schema::{check_schema, schema};
 pub use self::stream::{CONTINUATION, StreamReader};
-
-/// Maximum number of fields of a schema, nested ones included.
-const FIELDS_MAX: usize = 100_000;
-
-/// Maximum depth of nested fields.
-const DEPTH_MAX: usize = 64;
-
-/// Maximum width of a value of a fixed-size type, in bytes or elements.
-const WIDTH_MAX: u64 = 1 << 20;
 
 /// Maximum number of rows that take no bytes, such as those of a column of nulls.
 const FREE_ROWS: u64 = 1 << 20;
@@ -97,11 +90,7 @@ pub fn check(header: &[u8], body: &[u8], bounds: &Bounds) -> Result<(), String> 
     match message.header_type() {
         MessageHeader::Schema => {
             let schema = message.header_as_schema().ok_or("a schema without its fields")?;
-            let mut count = 0;
-            for field in schema.fields().ok_or("a schema without its fields")? {
-                check_field(field, 0, &mut count)?;
-            }
-            Ok(())
+            check_schema(schema)
         }
         MessageHeader::RecordBatch => {
             let batch = message.header_as_record_batch().ok_or("a batch without its buffers")?;
@@ -114,37 +103,6 @@ pub fn check(header: &[u8], body: &[u8], bounds: &Bounds) -> Result<(), String> 
         }
         _ => Ok(()),
     }
-}
-
-/// The width of a value of a field, with the same meaning as [`width`].
-fn check_field(
-    field: arrow_ipc::Field<'_>,
-    depth: usize,
-    count: &mut usize,
-) -> Result<u64, String> {
-    *count += 1;
-    if depth > DEPTH_MAX || *count > FIELDS_MAX {
-        return Err(format!("more than {FIELDS_MAX} fields, or {DEPTH_MAX} in one another"));
-    }
-    let kind = field.type_type();
-    if kind == arrow_ipc::Type::NONE || kind.variant_name().is_none() {
-        return Err(format!("a field of type {kind:?}"));
-    }
-    let mut inside = 1;
-    for child in field.children().iter().flatten() {
-        inside = inside.max(check_field(child, depth + 1, count)?);
-    }
-    let length = match (field.type_as_fixed_size_binary(), field.type_as_fixed_size_list()) {
-        (Some(binary), _) => binary.byteWidth(),
-        (_, Some(list)) => list.listSize(),
-        _ => 1,
-    };
-    let length = u64::try_from(length).map_err(|_| format!("a width of {length}"))?;
-    let all = length.saturating_mul(inside);
-    if all > WIDTH_MAX {
-        return Err(format!("a value {all} wide, of {WIDTH_MAX} at most"));
-    }
-    Ok(all.max(1))
 }
 
 fn check_batch(

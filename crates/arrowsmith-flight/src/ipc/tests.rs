@@ -7,7 +7,7 @@ use arrow_array::types::Int32Type;
 use arrow_array::{
     ArrayRef, DictionaryArray, Int64Array, ListArray, StringArray, StringViewArray, new_null_array,
 };
-use arrow_flight::SchemaAsIpc;
+use arrow_flight::{SchemaAsIpc, SchemaResult};
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions};
 use arrow_schema::{Field, Schema};
 use futures_util::{FutureExt, stream};
@@ -168,5 +168,106 @@ proptest! {
         if let Ok(batches) = decode(all, bounds) {
             prop_assert!(batches.iter().map(RecordBatch::num_rows).sum::<usize>() < 1 << 31);
         }
+    }
+}
+
+/// A schema of every type.
+fn all_types() -> Schema {
+    use DataType as T;
+    use arrow_schema::{IntervalUnit, TimeUnit, UnionFields, UnionMode};
+    let item = |data_type| Arc::new(Field::new("item", data_type, true));
+    let dictionary = |index, values| T::Dictionary(Box::new(index), Box::new(values));
+    let units = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond];
+    let pair = vec![Field::new("key", T::Utf8, false), Field::new("value", T::Int8, true)];
+    let union = || UnionFields::try_new([0, 5], [item(T::Int32), item(T::Utf8)]).unwrap();
+    let mut types = vec![
+        T::Null,
+        T::Boolean,
+        T::Int8,
+        T::Int16,
+        T::Int32,
+        T::Int64,
+        T::UInt8,
+        T::UInt16,
+        T::UInt32,
+        T::UInt64,
+        T::Float16,
+        T::Float32,
+        T::Float64,
+        T::Utf8,
+        T::LargeUtf8,
+        T::Utf8View,
+        T::Binary,
+        T::LargeBinary,
+        T::BinaryView,
+        T::FixedSizeBinary(3),
+        T::Date32,
+        T::Date64,
+        T::Time32(TimeUnit::Second),
+        T::Time32(TimeUnit::Millisecond),
+        T::Time64(TimeUnit::Microsecond),
+        T::Time64(TimeUnit::Nanosecond),
+        T::Interval(IntervalUnit::YearMonth),
+        T::Interval(IntervalUnit::DayTime),
+        T::Interval(IntervalUnit::MonthDayNano),
+        T::Decimal32(9, 2),
+        T::Decimal64(18, -2),
+        T::Decimal128(38, 10),
+        T::Decimal256(76, 0),
+        T::List(item(T::Int8)),
+        T::LargeList(item(T::Int8)),
+        T::ListView(item(T::Int8)),
+        T::LargeListView(item(T::Int8)),
+        T::FixedSizeList(item(T::Int8), 2),
+        T::Struct(pair.clone().into()),
+        T::Map(Arc::new(Field::new("entries", T::Struct(pair.into()), false)), true),
+        T::RunEndEncoded(Arc::new(Field::new("run_ends", T::Int16, false)), item(T::Utf8)),
+        T::Union(union(), UnionMode::Dense),
+        T::Union(union(), UnionMode::Sparse),
+        dictionary(T::Int8, T::Utf8),
+        dictionary(T::UInt64, T::Timestamp(units[0], None)),
+    ];
+    types.extend(units.map(|unit| T::Timestamp(unit, Some("UTC".into()))));
+    types.extend(units.map(T::Duration));
+    let fields = types.into_iter().enumerate();
+    Schema::new(
+        fields.map(|(n, data_type)| Field::new(n.to_string(), data_type, true)).collect::<Vec<_>>(),
+    )
+}
+
+/// No byte of a schema makes its conversion panic: what it would panic at is refused before.
+#[test]
+fn schemas_that_are_accepted_are_converted() {
+    let described: SchemaResult =
+        SchemaAsIpc::new(&all_types(), &IpcWriteOptions::default()).try_into().unwrap();
+    assert_eq!(schema(&described.schema).unwrap(), all_types());
+    let without_marker = &described.schema[CONTINUATION.len()..];
+    assert_eq!(schema(without_marker).unwrap(), all_types());
+    let message = &without_marker[4..];
+    let (mut converted, mut refused) = (0, 0);
+    for place in 0..message.len() {
+        for value in [0, 1, 3, 9, 31, 127, 128, 255] {
+            let mut bytes = message.to_vec();
+            bytes[place] = value;
+            if check(&bytes, &[], &Bounds::default()).is_err() {
+                refused += 1;
+                continue;
+            }
+            let read = root_as_message(&bytes).unwrap();
+            if let Some(read) = read.header_as_schema() {
+                let _ = arrow_ipc::convert::fb_to_schema(read);
+                converted += 1;
+            }
+        }
+    }
+    assert!(converted > 1000 && refused > 1000, "{converted} {refused}");
+}
+
+#[test]
+fn a_schema_with_a_number_cut_off_is_an_error() {
+    let described: SchemaResult =
+        SchemaAsIpc::new(&all_types(), &IpcWriteOptions::default()).try_into().unwrap();
+    for length in 0..described.schema.len() {
+        assert!(schema(&described.schema[..length]).is_err(), "{length}");
     }
 }

@@ -19,7 +19,7 @@ use arrowsmith_source::FileMap;
 use bytes::Bytes;
 
 use super::super::identity::{Identity, changed};
-use crate::ipc::{Bounds, caught, check};
+use crate::ipc::{Bounds, caught, check, check_schema};
 
 const MAGIC: &[u8] = b"ARROW1";
 /// The footer's length, and the magic again.
@@ -187,6 +187,7 @@ impl Stored {
         let footer = get(at, length)?;
         let footer = root_as_footer(&footer).map_err(|error| unsound(&error.to_string()))?;
         let ipc_schema = footer.schema().ok_or_else(|| unsound("it has no schema"))?;
+        check_schema(ipc_schema).map_err(|reason| unsound(&reason))?;
         let schema = Arc::new(caught(|| Ok(fb_to_schema(ipc_schema)))?);
         let mut decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
         let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
