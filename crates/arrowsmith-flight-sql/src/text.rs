@@ -88,8 +88,11 @@ fn status_of(error: &DataFusionError) -> Status {
 
 /// A reason without the insides of a program: some errors print their trees.
 fn plain(what: &str) -> Cow<'_, str> {
-    if let Some(reason) = unsuitable(what) {
+    if let Some(reason) = unsuitable(what).or_else(|| unknown_path(what)) {
         return Cow::Owned(reason);
+    }
+    if what.contains("Inconsistent data length across values list") {
+        return Cow::Borrowed("the rows of `values` differ in their number of values");
     }
     let Some(inside) = what.find(" { ") else { return Cow::Borrowed(what) };
     let before = what.get(..inside).unwrap_or_default();
@@ -105,6 +108,14 @@ fn unsuitable(what: &str) -> Option<String> {
     let (_, found) = errors.split_once("(DataType: ")?;
     let (found, _) = found.split_once(").")?;
     Some(format!("function {function} takes no argument of type {found}: cast it"))
+}
+
+/// The reason of a path that is no column: the planner lists its names as Rust would.
+fn unknown_path(what: &str) -> Option<String> {
+    let (_, names) = what.split_once("compound identifier")?;
+    let (_, names) = names.split_once("[\"")?;
+    let (names, _) = names.rsplit_once("\"]")?;
+    Some(format!("no column or field {}", names.replace("\", \"", ".")))
 }
 
 fn is_io(error: &DataFusionError) -> bool {
@@ -135,6 +146,7 @@ mod tests {
                 "function 'median' takes no argument of type Utf8: cast it",
             ),
             ("Cannot plan: Tree { a: 1 }", "Cannot plan"),
+            ("compound identifier: [\"x\", \"y\", \"z\"]", "no column or field x.y.z"),
             ("No field named b.", "No field named b."),
         ] {
             assert_eq!(plain(what), expected);
