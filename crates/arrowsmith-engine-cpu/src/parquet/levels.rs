@@ -197,6 +197,7 @@ impl Ancestor {
     pub(super) fn take_offsets(&mut self) -> ScalarBuffer<i32> {
         let Some(list) = &mut self.list else { return ScalarBuffer::from(vec![0]) };
         // `list_starts` ensured that they can be counted.
+        debug_assert!(i32::try_from(list.count).is_ok(), "{} elements", list.count);
         list.starts.push(i32::try_from(std::mem::take(&mut list.count)).unwrap_or(i32::MAX));
         list.starts.take()
     }

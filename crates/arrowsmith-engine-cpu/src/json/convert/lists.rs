@@ -98,7 +98,13 @@ impl<I: Isa> Walker<'_, I> {
         let Ok([list, items]) = self.columns.columns.get_disjoint_mut([id, item]) else {
             return 0;
         };
-        let Values::W64(values) = &mut items.values else { return 0 };
+        let values = match &mut items.values {
+            Values::W64(values) => values,
+            other => {
+                wrong_column(other);
+                return 0;
+            }
+        };
         if step.depth > self.options.limits.depth_max {
             return 0;
         }
