@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 /// Maximum duration, in seconds: about 30 years. More is a mistake, and would overflow some clocks.
-const SECONDS_MAX: f64 = 1e9;
+pub const SECONDS_MAX: f64 = 1e9;
 
 /// Parses `30`, `1.5s`, `500ms`, `5min`, `2h`, `1d`. A number without a unit is in seconds; `m` is
 /// minutes; case does not matter.

@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `schema = "auto"`: the schema is inferred from what is received, and grows with it.
-//!
-//! Parsers decode with the version that is known. Text that does not match, or in which the decoder
-//! accepted what the schema has to grow for, is inferred from and decoded again with the next
-//! version; what was decoded before stays as it is, so that sinks get a message with another
-//! schema. Nothing waits for it, and no value is lost. Memory is granted before the schema has
-//! grown; text that needs more then gets it from memory that is kept for that, or is not decoded
-//! where too little of it is free. Design:
+//! What a stream with `schema = "auto"` knows: what was seen so far, and the memory for what is
+//! wider than was expected. `parse::grow` infers from jobs, and makes the next version. Design:
 //! `docs/design/0018`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use arrowsmith_core::{Chunk, Framing, Reject, Result};
 use arrowsmith_json::infer::{InferOptions, Inferrer};
-use arrowsmith_pipeline::{may_widen, widens};
 use prometheus::IntGauge;
 
-use crate::compiled::Compiled;
 use crate::config::{Config, LimitsConfig, StreamConfig};
-use crate::job::Job;
-use crate::memory::{Grant, Memory};
-use crate::parse::Decoded;
-use crate::stream::Stream;
+use crate::memory::Memory;
 
 /// What was seen of a stream.
 pub(crate) struct Auto {
-    inferrer: Mutex<Inferrer>,
-    limits: LimitsConfig,
+    pub(crate) inferrer: Mutex<Inferrer>,
+    pub(crate) limits: LimitsConfig,
     /// Memory for what is wider than was expected when it was received.
-    late: Arc<Memory>,
+    pub(crate) late: Arc<Memory>,
 }
 
 impl Auto {
@@ -41,7 +29,7 @@ impl Auto {
 }
 
 /// The options of inference: lines that are not JSON are the decoder's to report.
-fn options(config: &StreamConfig, limits: &LimitsConfig) -> InferOptions {
+pub(crate) fn options(config: &StreamConfig, limits: &LimitsConfig) -> InferOptions {
     let mut options = config.read.sampling().infer;
     options.records_max = None;
     options.skip_malformed = true;
@@ -52,137 +40,4 @@ fn options(config: &StreamConfig, limits: &LimitsConfig) -> InferOptions {
         .with_depth_max(limits.depth)
         .with_record_bytes_max(limits.record_bytes.0);
     options
-}
-
-/// The version of the schema to decode some jobs with: the newest, where theirs grows.
-pub(crate) fn version(stream: &Stream, jobs: &[Job]) -> Option<Arc<Compiled>> {
-    let theirs = &jobs.first()?.compiled;
-    let current = stream.compiled();
-    Some(if theirs.grows && current.grows { current } else { Arc::clone(theirs) })
-}
-
-/// Whether a job's grants of memory cover what it becomes with this version. What is missing is
-/// granted if it is free: a parser must not wait, as what would give it back may be behind it.
-pub(crate) fn fits(stream: &Stream, compiled: &Compiled, job: &mut Job) -> bool {
-    if Arc::ptr_eq(&job.compiled.plan, &compiled.plan) {
-        return true;
-    }
-    let granted = |grant: &Option<Grant>| grant.as_ref().map_or(0, Grant::bytes_max) as u64;
-    let needed = compiled.width.beyond(job.buffer.text(), job.lines + 1);
-    let missing = needed.saturating_sub(granted(&job.arrow));
-    if missing > granted(&job.late) {
-        job.late = None;
-        job.late =
-            usize::try_from(missing).ok().and_then(|bytes| stream.auto.late.try_grant(bytes));
-    }
-    missing <= granted(&job.late)
-}
-
-/// A wider version than the one that jobs were decoded with, if they need one.
-pub(crate) fn wider(
-    stream: &Stream,
-    compiled: &Arc<Compiled>,
-    jobs: &[Job],
-    decoded: &Decoded,
-) -> Option<Arc<Compiled>> {
-    if !compiled.grows {
-        return None;
-    }
-    let is_late = |reject: &Reject| may_widen(reject.error.kind);
-    let is_wide = compiled.watch.as_ref().is_some_and(|watch| {
-        let texts = || jobs.iter().map(|job| job.buffer.text());
-        decoded.batches.iter().any(|batch| widens(watch, batch, texts()))
-    });
-    let mut late = Vec::new();
-    for (job, told) in jobs.iter().zip(&decoded.reports) {
-        if is_wide || told.report.rejects.iter().any(is_late) {
-            late.push(job);
-        }
-    }
-    widen(stream, compiled, &late)
-}
-
-/// As [`wider`], for jobs that the engine does not decode together.
-pub(crate) fn wider_for_all(
-    stream: &Stream,
-    compiled: &Arc<Compiled>,
-    jobs: &[Job],
-) -> Option<Arc<Compiled>> {
-    if !compiled.grows {
-        return None;
-    }
-    widen(stream, compiled, &jobs.iter().collect::<Vec<_>>())
-}
-
-/// Infers from jobs; returns the next version, or one that other jobs have led to meanwhile.
-fn widen(stream: &Stream, compiled: &Arc<Compiled>, jobs: &[&Job]) -> Option<Arc<Compiled>> {
-    if jobs.is_empty() {
-        return None;
-    }
-    let mut seen = Inferrer::new(options(&stream.config, &stream.auto.limits));
-    // Keys come in the order of the versions that they appeared in.
-    seen.set_source(u32::try_from(stream.metrics.schema_versions.get()).unwrap_or(u32::MAX));
-    let mut offset = 0;
-    for job in jobs {
-        let bytes = job.buffer.text();
-        let mut position = crate::parse::begin(job);
-        position.offset = offset;
-        offset += bytes.len() as u64;
-        let chunk = Chunk { bytes, len: bytes.len(), framing: Framing::Lines, position };
-        if let Err(error) = seen.observe(&chunk) {
-            // Too many keys: the decoder says which record it is.
-            tracing::debug!(stream = &*stream.name, %error, "the schema does not grow");
-            return None;
-        }
-    }
-    let mut known = stream.auto.inferrer.lock().unwrap_or_else(PoisonError::into_inner);
-    let current = stream.compiled();
-    if !current.grows {
-        return None;
-    }
-    if seen.records() > 0 {
-        match next(stream, &current, &known, seen) {
-            Ok(Some((inferrer, next))) => {
-                let next = Arc::new(next);
-                *known = inferrer;
-                stream.widen(&current, Arc::clone(&next));
-                if next.schema != current.schema {
-                    stream.metrics.schema_versions.inc();
-                    let version = stream.metrics.schema_versions.get();
-                    let columns = next.schema.fields().len();
-                    tracing::info!(
-                        stream = &*stream.name,
-                        version,
-                        columns,
-                        "the schema has grown"
-                    );
-                }
-                return Some(next);
-            }
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(stream = &*stream.name, %error, "the schema cannot grow");
-            }
-        }
-    }
-    (current.number != compiled.number).then_some(current)
-}
-
-/// What is known with what was seen; `None` if that is nothing new.
-fn next(
-    stream: &Stream,
-    current: &Compiled,
-    known: &Inferrer,
-    seen: Inferrer,
-) -> Result<Option<(Inferrer, Compiled)>> {
-    let mut inferrer = known.clone();
-    inferrer.merge(seen)?;
-    let schema = inferrer.clone().finish()?;
-    let watch = inferrer.watch();
-    let plan = stream.config.read.plan(Arc::new(schema))?;
-    if plan.schema() == current.plan.schema() && watch == current.watch {
-        return Ok(None);
-    }
-    let next = Compiled::of(&stream.config, &stream.auto.limits, plan, watch)?;
-    Ok(Some((inferrer, next)))
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use arrowsmith_core::duration;
+use arrowsmith_core::duration::{self, SECONDS_MAX};
 use arrowsmith_core::size::parse_memory;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -16,8 +16,6 @@ pub struct Size(pub usize);
 /// A time in seconds, at most about 30 years.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seconds(pub f64);
-
-const SECONDS_MAX: f64 = 1e9;
 
 impl Seconds {
     /// The same as a duration.
@@ -62,15 +60,13 @@ impl<'de> Deserialize<'de> for Seconds {
                 self.visit_f64(duration.as_secs_f64())
             }
             fn visit_i64<E: Error>(self, value: i64) -> Result<Seconds, E> {
-                u32::try_from(value)
-                    .map_err(|_| E::custom("a time is between 0 and 4294967295 seconds"))
-                    .and_then(|seconds| self.visit_f64(f64::from(seconds)))
+                self.visit_f64(u32::try_from(value).map_or(f64::INFINITY, f64::from))
             }
             fn visit_f64<E: Error>(self, value: f64) -> Result<Seconds, E> {
                 if value > 0.0 && value <= SECONDS_MAX {
                     return Ok(Seconds(value));
                 }
-                Err(E::custom("a time is above 0 and at most 1000000000 seconds"))
+                Err(E::custom(format!("a time is above 0 and at most {SECONDS_MAX} seconds")))
             }
         }
         deserializer.deserialize_any(Times)

@@ -5,6 +5,7 @@
 //! the core's cache; the times are kept apart. It never blocks on what comes after it. What an
 //! engine cannot decode, even by a panic, goes to the rejects: only the lines at which it fails.
 
+mod grow;
 mod outcomes;
 mod reject;
 mod rescue;
@@ -25,7 +26,6 @@ use self::outcomes::Outcomes;
 use self::reject::locate;
 use self::rescue::rescue;
 use self::skipping::Skipping;
-use crate::auto;
 use crate::compiled::Compiled;
 use crate::job::{Answer, Fate, Job, Parsed, Pending, Received, Ticket};
 use crate::observe::metrics::observe;
@@ -76,10 +76,10 @@ pub(crate) fn work(queue: &Queue, bytes_max: usize) {
 }
 
 pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, mut jobs: Vec<Job>) -> Parsed {
-    let Some(mut compiled) = auto::version(stream, &jobs) else { return Parsed::default() };
+    let Some(mut compiled) = grow::version(stream, &jobs) else { return Parsed::default() };
     let started = Instant::now();
     loop {
-        if !jobs.iter_mut().all(|job| auto::fits(stream, &compiled, job)) {
+        if !jobs.iter_mut().all(|job| grow::fits(stream, &compiled, job)) {
             return match &jobs[..] {
                 [_] => unfit(stream, &compiled, jobs, started),
                 _ => one_by_one(decoders, stream, jobs),
@@ -87,8 +87,8 @@ pub(crate) fn parse(decoders: &mut Decoders, stream: &Stream, mut jobs: Vec<Job>
         }
         let decoded = guarded(decoders, &compiled, |decoders| decode(decoders, &compiled, &jobs));
         let wider = match &decoded {
-            Ok(decoded) => auto::wider(stream, &compiled, &jobs, decoded),
-            Err(_) => auto::wider_for_all(stream, &compiled, &jobs),
+            Ok(decoded) => grow::wider(stream, &compiled, &jobs, decoded),
+            Err(_) => grow::wider_for_all(stream, &compiled, &jobs),
         };
         if let Some(wider) = wider {
             compiled = wider;
@@ -161,7 +161,7 @@ fn guarded<T>(
 }
 
 /// Where a job begins.
-pub(crate) fn begin(job: &Job) -> Position {
+fn begin(job: &Job) -> Position {
     Position {
         source: Some(Arc::clone(&job.sender.name)),
         record: job.line - 1,
