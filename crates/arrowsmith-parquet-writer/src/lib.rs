@@ -30,5 +30,5 @@ mod writer;
 
 pub use options::{Choice, Codec, Encoding, Options, PageVersion, SortedBy};
 pub use pool::Workers;
-pub use schema::{check, stored};
+pub use schema::{check, parquet_schema, stored};
 pub use writer::{ParquetWriter, Summary};

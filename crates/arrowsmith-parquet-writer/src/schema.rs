@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use arrow_schema::extension::EXTENSION_TYPE_METADATA_KEY;
 use arrow_schema::{DataType, Field, FieldRef, Fields, IntervalUnit, Schema, TimeUnit};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowSchemaConverter;
 use parquet::basic::{ColumnOrder, LogicalType, SortOrder, Type as Physical};
 use parquet::errors::ParquetError;
-use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescPtr, SchemaDescriptor};
 
 use crate::options::{Encoding, Options};
 use crate::variant;
@@ -88,9 +89,7 @@ impl Plan {
     pub(crate) fn new(schema: &Schema, options: &Options) -> Result<Self> {
         check(schema)?;
         let stored = stored(schema);
-        let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&stored);
-        let descr = descr.and_then(|descr| variant::marked(descr, &stored)).map_err(failed)?;
-        let descr = Arc::new(descr);
+        let descr = Arc::new(parquet_schema(&stored)?);
         let mut leaves = Vec::new();
         for (column, field) in schema.fields().iter().enumerate() {
             let mut steps = Vec::new();
@@ -396,27 +395,61 @@ fn stored_type(data_type: &DataType) -> DataType {
     }
 }
 
+/// The Parquet schema of a [`stored`] one.
+///
+/// # Errors
+/// A type that Parquet does not have.
+pub fn parquet_schema(stored: &Schema) -> Result<SchemaDescriptor> {
+    let fields: Fields = stored.fields().iter().map(|field| mapped(field, &with_json)).collect();
+    let annotated = Schema::new_with_metadata(fields, stored.metadata().clone());
+    let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&annotated);
+    descr.and_then(|descr| variant::marked(descr, stored)).map_err(failed)
+}
+
+/// A field of JSON with the parameters of the extension type, which it may lack: the converter
+/// takes no other for JSON. The schema in the footer stays as it was given.
+fn with_json(field: Field) -> Field {
+    if field.extension_type_name() != Some("arrow.json")
+        || field.extension_type_metadata().is_some()
+    {
+        return field;
+    }
+    let mut metadata = field.metadata().clone();
+    metadata.insert(EXTENSION_TYPE_METADATA_KEY.to_owned(), String::new());
+    field.with_metadata(metadata)
+}
+
 /// The field as stored in the footer: readers of other libraries fail at dictionaries of views.
 fn stored_field(field: &FieldRef) -> FieldRef {
+    mapped(field, &|field| {
+        let data_type = match field.data_type() {
+            DataType::Dictionary(key, values) => {
+                let values = match values.as_ref() {
+                    DataType::Utf8View => DataType::Utf8,
+                    DataType::BinaryView => DataType::Binary,
+                    other => stored_type(other),
+                };
+                DataType::Dictionary(key.clone(), Box::new(values))
+            }
+            other => stored_type(other),
+        };
+        field.with_data_type(data_type)
+    })
+}
+
+/// A field with all fields inside it, each after those inside it.
+fn mapped(field: &FieldRef, map: &dyn Fn(Field) -> Field) -> FieldRef {
     use DataType as T;
-    let stored = stored_field;
+    let below = |field: &FieldRef| mapped(field, map);
     let data_type = match field.data_type() {
-        T::Dictionary(key, values) => {
-            let values = match values.as_ref() {
-                T::Utf8View => T::Utf8,
-                T::BinaryView => T::Binary,
-                other => stored_type(other),
-            };
-            T::Dictionary(key.clone(), Box::new(values))
-        }
-        T::List(item) => T::List(stored(item)),
-        T::LargeList(item) => T::LargeList(stored(item)),
-        T::ListView(item) => T::ListView(stored(item)),
-        T::LargeListView(item) => T::LargeListView(stored(item)),
-        T::FixedSizeList(item, size) => T::FixedSizeList(stored(item), *size),
-        T::Struct(fields) => T::Struct(fields.iter().map(stored).collect()),
-        T::Map(entries, sorted) => T::Map(stored(entries), *sorted),
-        other => stored_type(other),
+        T::List(item) => T::List(below(item)),
+        T::LargeList(item) => T::LargeList(below(item)),
+        T::ListView(item) => T::ListView(below(item)),
+        T::LargeListView(item) => T::LargeListView(below(item)),
+        T::FixedSizeList(item, size) => T::FixedSizeList(below(item), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(below).collect()),
+        T::Map(entries, sorted) => T::Map(below(entries), *sorted),
+        other => other.clone(),
     };
-    Arc::new(field.as_ref().clone().with_data_type(data_type))
+    Arc::new(map(field.as_ref().clone().with_data_type(data_type)))
 }

@@ -8,6 +8,7 @@ use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrowsmith_core::{Error, Result};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -44,7 +45,10 @@ impl<W: Write + Send> Reference<W> {
             .set_max_row_group_bytes(Some(options.row_group_bytes))
             .build();
         let schema = Arc::new(arrowsmith_parquet_writer::stored(&schema));
-        let writer = ArrowWriter::try_new(output, Arc::clone(&schema), Some(properties));
+        let with = ArrowWriterOptions::new()
+            .with_parquet_schema(arrowsmith_parquet_writer::parquet_schema(&schema)?)
+            .with_properties(properties);
+        let writer = ArrowWriter::try_new_with_options(output, Arc::clone(&schema), with);
         let writer = writer.map_err(plain)?;
         Ok(Self { writer, schema, row_group_rows: options.row_group_rows })
     }

@@ -17,6 +17,7 @@ use arrowsmith_core::sink::{Output, Sink, SinkSummary};
 use arrowsmith_sink::parquet::{Choice, Codec, ParquetOptions, ParquetSink, ParquetStream, Writer};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::LogicalType;
 use parquet::file::metadata::ParquetMetaData;
 
 fn batch(start: i64, rows: i64) -> RecordBatch {
@@ -270,5 +271,29 @@ fn a_full_disk_is_named() {
         });
         let message = error.unwrap_err().to_string();
         assert!(message.starts_with("/dev/full: ") && message.contains("space"), "{message}");
+    }
+}
+
+/// Also where the extension type has no parameters, at any depth: as inference makes it.
+#[test]
+fn json_has_its_logical_type() {
+    let name = HashMap::from([("ARROW:extension:name".to_owned(), "arrow.json".to_owned())]);
+    let json = |field: &str| Field::new(field, DataType::Utf8, true).with_metadata(name.clone());
+    let inside = DataType::Struct(vec![json("inside")].into());
+    let items = DataType::List(Arc::new(json("item")));
+    let fields = vec![json("j"), Field::new("s", inside, true), Field::new("l", items, true)];
+    let schema: SchemaRef = Arc::new(Schema::new(fields));
+    for name in ["arrowsmith", "reference"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.parquet");
+        let writer: Writer = name.parse().unwrap();
+        let options = ParquetOptions { writer, ..ParquetOptions::default() };
+        let output = Output::create(&path).unwrap();
+        Box::new(ParquetSink::new(output, &schema, &options).unwrap()).finish().unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(*reader.schema(), schema);
+        for leaf in reader.metadata().file_metadata().schema_descr().columns() {
+            assert_eq!(leaf.logical_type_ref(), Some(&LogicalType::Json), "{name}: {leaf:?}");
+        }
     }
 }
