@@ -3,9 +3,11 @@
  * Arrowsmith in C: JSON and Parquet in, Arrow's C Data Interface out.
  *
  *   const char *path = "trips.json";
- *   ArrowsmithSource source = {ARROWSMITH_SOURCE_PATH, (const uint8_t *)path, strlen(path), NULL, NULL};
+ *   ArrowsmithSource source = {ARROWSMITH_SOURCE_PATH, (const uint8_t *)path, strlen(path), NULL,
+ *                              NULL};
  *   ArrowsmithError *error = NULL;
- *   ArrowsmithReader *reader = arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, &error);
+ *   ArrowsmithReader *reader =
+ *       arrowsmith_open(ARROWSMITH_FORMAT_JSON, &source, 1, NULL, NULL, 0, &error);
  *   struct ArrowArray batch;
  *   while (reader && arrowsmith_reader_next(reader, &batch, &error) == 1) {
  *       ...
@@ -173,10 +175,11 @@ int64_t arrowsmith_infer_schema(const ArrowsmithSource *sources, uint64_t source
 uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pages, uint64_t *bytes,
                                      ArrowsmithError **error);
 
-/* The kinds of values at every place of the records of some lines, one record per line, as JSON text
- * of `*bytes` bytes, freed by arrowsmith_buffer_free: for programs that choose types by rules of
- * their own. NULL is failure. In
- *   {"read": 11, "left": [8], "kinds": {"seen": ["object"], "fields": {"a": {"seen": ["integer"]}}}}
+/* The kinds of values at every place of the records of some lines, one record per line, as JSON
+ * text of `*bytes` bytes, freed by arrowsmith_buffer_free: for programs that choose types by rules
+ * of their own. NULL is failure. In
+ *   {"read": 11, "left": [8],
+ *    "kinds": {"seen": ["object"], "fields": {"a": {"seen": ["integer"]}}}}
  * `read` is the number of bytes that were read: fewer than there are if many lines are left. `left`
  * has the positions of lines that have no part in it: those that are not one object in strict JSON,
  * repeat a key, or exceed a limit. A place has the names of the kinds seen there: null, boolean,
@@ -218,11 +221,13 @@ int64_t arrowsmith_spark_rows(const ArrowsmithRowColumn *columns, uint64_t colum
 int64_t arrowsmith_reader_schema(const ArrowsmithReader *reader, struct ArrowSchema *out, ArrowsmithError **error);
 
 /* The next batch: 1 if there is one, 0 at the end, -1 on failure, after which there is no more;
- * 2 with `rejects` as "all" or "lines", if many rejects wait and there is no batch yet: take them, call again. */
+ * 2 with `rejects` as "all" or "lines", if many rejects wait and there is no batch yet: take them,
+ * call again. */
 int64_t arrowsmith_reader_next(const ArrowsmithReader *reader, struct ArrowArray *out, ArrowsmithError **error);
 
 /* The next record that was skipped or changed, oldest first; NULL if there is none yet. Only
- * with the option `rejects`; at most 65536 wait, unless all are wanted. Freed by arrowsmith_error_free. */
+ * with the option `rejects`; at most 65536 wait, unless all are wanted. Freed by
+ * arrowsmith_error_free. */
 ArrowsmithError *arrowsmith_reader_reject(const ArrowsmithReader *reader);
 
 /* Rows decoded so far, and records skipped or changed so far. */
@@ -252,7 +257,8 @@ void arrowsmith_buffer_free(uint8_t *buffer);
  * A stream that is written while a reader reads it, in bounded memory; the source of one reader.
  * Opening may wait for its first records, so that another thread writes:
  *   ArrowsmithSource source = {ARROWSMITH_SOURCE_STREAM, (const uint8_t *)stream, 0, NULL, NULL};
- *   there:  while ((count = read(socket, bytes, sizeof bytes)) > 0 && arrowsmith_stream_write(stream, bytes, count)) {}
+ *   there:  while ((count = read(socket, bytes, sizeof bytes)) > 0 &&
+ *                  arrowsmith_stream_write(stream, bytes, count)) {}
  *           arrowsmith_stream_end(stream, NULL, 0);
  */
 ArrowsmithStream *arrowsmith_stream_new(void);

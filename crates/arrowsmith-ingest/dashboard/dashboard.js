@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the objects of /v1/status/events, or of /v1/status.json where events do not get through. It only reads;
-// all text goes in as text, never as markup, because it comes from whoever sends records.
+// Draws the objects of /v1/status/events, or of /v1/status.json where events do not get through. It
+// only reads; all text goes in as text, never as markup, because it comes from whoever sends
+// records.
 "use strict";
 
 const LIVE = 120; // Points of the chart that are collected here, a second each, until the service has more.
@@ -57,7 +58,8 @@ function element(name, text, className) {
   return made;
 }
 
-// What a counter grew by in a second since the status before; a counter that fell belongs to a new process.
+// What a counter grew by in a second since the status before; a counter that fell belongs to a new
+// process.
 function perSecond(now, then, seconds) {
   return seconds > 0 && Number.isFinite(now) && Number.isFinite(then) && now >= then ? (now - then) / seconds : NaN;
 }
@@ -241,7 +243,7 @@ function rejects(status) {
 
 function show(status) {
   newsAt = Date.now();
-  // A process that was started anew counts from zero.
+  // A restarted process counts from zero.
   if (before && status.uptime_s < before.uptime_s) {
     before = null;
     past = null;

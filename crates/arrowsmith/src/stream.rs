@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The async face: a thread reads, a short queue holds batches, a waker tells the task.
+//! The async interface: a thread reads, a short queue holds batches, a waker tells the task.
 //!
 //! No runtime is needed or known. The thread blocks while the queue is full, so that a slow task
 //! holds up the reading and memory stays bounded.
@@ -37,7 +37,7 @@ struct State {
     waker: Option<Waker>,
     /// The thread has ended, however it did.
     ended: bool,
-    /// Nobody listens any more.
+    /// Whether the receiver was dropped.
     closed: bool,
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile messages: good ones with bytes, words and lengths changed. Every reader has to say the same of each, and
-// what is refused must not be touched. The cases can be written to a file, for the Rust reader to say the same.
+// Hostile messages: good ones with bytes, words and lengths changed. Every reader has to say the
+// same of each, and what is refused must not be touched. The cases can be written to a file, for
+// the Rust reader to say the same.
 #pragma once
 
 #include <arrowsmith/graph.hpp>
@@ -109,7 +110,8 @@ private:
     std::FILE *file_;
 };
 
-// Tries `count` messages on readers that must agree; `use` is called with what all of them have taken.
+// Tries `count` messages on readers that must agree; `use` is called with what all of them have
+// taken.
 inline void run(const Layout &layout, const std::vector<Bytes> &good, std::size_t count, std::size_t region_bytes,
                 const Read &fast, const Read &tables, const std::function<Outcome(const Bytes &)> &other,
                 const std::function<void(std::uint64_t)> &use, const char *path) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's software reader (MSR-TR-2009-126, Sect. 5.1), written by hand as it is there: one allocation per object, a
-// virtual read() per class, dynamic_cast for every reference. The baseline of the measurements. It has no region; what
-// it refuses, and where, is docs/design/0004-object-graphs.md as for the others.
+// The paper's software reader (MSR-TR-2009-126, Sect. 5.1), written by hand as it is there: one
+// allocation per object, a virtual read() per class, dynamic_cast for every reference. The baseline
+// of the measurements. It has no region; what it refuses, and where, is
+// docs/design/0004-object-graphs.md as for the others.
 #pragma once
 
 #include <arrowsmith/graph.hpp>

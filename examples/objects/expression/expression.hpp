@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expression tree of MSR-TR-2009-126 (Fig. 2) as plain C++ classes: nothing in them knows that they are sent.
-// The comments that begin with "arrowsmith:" say what a compiler does not: docs/guide/objects.md.
+// The expression tree of MSR-TR-2009-126 (Fig. 2) as plain C++ classes: nothing in them knows that
+// they are sent. The comments that begin with "arrowsmith:" say what a compiler does not:
+// docs/guide/objects.md.
 #pragma once
 
 class Object {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A class hierarchy that was not designed for sending: several bases, strings, vectors, owned and shared objects, cycles,
-// bit-fields, arrays, a class template. Nothing in it knows that it is sent.
+// A class hierarchy that was not designed for sending: several bases, strings, vectors, owned and
+// shared objects, cycles, bit-fields, arrays, a class template. Nothing in it knows that it is
+// sent.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         rejects.write_to(path)?;
     }
     let on_interrupt = rejects.clone();
-    // Nobody is left to tell of a failure.
+    // The process ends: a failure cannot be reported any more.
     interrupt.at_exit(move || drop(on_interrupt.close()));
 
     let progress_when = args.progress_when();

@@ -43,7 +43,7 @@ impl<R: Send + 'static> Ordered<R> {
             let next = move || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let run = move || {
                 while let Ok((item, result)) = next() {
-                    // Nobody may want it any more.
+                    // The receiver may be closed.
                     let _ = result.send(work(item));
                 }
             };

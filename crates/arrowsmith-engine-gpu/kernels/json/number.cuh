@@ -21,9 +21,8 @@ __device__ __forceinline__ u32 eight_digits(u64 digits) {
     return four_digits((u32)digits) * 10000 + four_digits((u32)(digits >> 32));
 }
 
-// A whole word that is an integer of at most nineteen digits, eight bytes at a time. What it leaves,
-// valid or not, `magnitude_at` decides.
-// `head` are its first eight bytes.
+// A whole word that is an integer of at most nineteen digits, eight bytes at a time. What it
+// leaves, valid or not, `magnitude_at` decides. `head` are its first eight bytes.
 __device__ __forceinline__ bool short_at(const u8 *text, u64 head, u64 *magnitude, bool *negative) {
     *negative = (u8)head == '-';
     const u8 *p = text + (*negative ? 1 : 0);

@@ -48,7 +48,7 @@ template <bool WRITE, bool CHECK> struct Walker {
     __device__ Walker(const WalkArgs &args, u64 of, u32 from, u32 to, bool is_regular)
         : a(args), record(of), t(from), end(to), regular(is_regular), base(from - AHEAD), low(0), high(0) {}
 
-    // Tokens are asked for in ascending order.
+    // Tokens are requested in ascending order.
     __device__ __forceinline__ u8 byte_at(u32 token) {
         u32 offset = token - base;
         if (offset >= AHEAD) {

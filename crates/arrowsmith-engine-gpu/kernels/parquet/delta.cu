@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DELTA_BINARY_PACKED: numbers, and the lengths of DELTA_LENGTH_BYTE_ARRAY. Where its blocks are is
-// known (`page_index`): one warp per block of deltas adds them up, and, after a prefix sum over all,
-// a warp per block writes the values.
+// known (`page_index`): one warp per block of deltas adds them up, and, after a prefix sum over
+// all, a warp per block writes the values.
 #include "delta.cuh"
 
 // Four numbers of `width` bits, one after another, from a bit on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of a page are that others decode at once: one thread walks through it, from head to
-// head.
+// Where the parts of a page are that others decode at once: one thread walks through it, from head
+// to head.
 #include "delta.cuh"
 
 // The sum of up to eight bytes of `widths`, of which none may be more than 64: NONE otherwise.

@@ -23,7 +23,7 @@ struct Batch {
 // Bytes that a thread makes at a time, whose sources are read together.
 #define EMIT_EACH 4
 
-// The element with output byte `p`, before element `high`. Those without bytes are passed over.
+// The element with output byte `p`, before element `high`. Those without bytes are skipped.
 __device__ __forceinline__ u32 element_at(const Batch &batch, u32 p, u32 high) {
     u32 low = 0;
     while (high - low > 1) {

@@ -2,8 +2,8 @@
 // Zstandard pages (RFC 8878). With many pages, one block of threads per page: one thread builds
 // tables and reads sequences, four read literals, all make the bytes. With few pages, `zstd_parts`
 // reads the literals and the sequences of all compressed blocks at once, which the host has found,
-// by a warp each, and `zstd_join` only makes the bytes, which depend on those before them. A page is one frame
-// without a dictionary and without a checksum; the host decompresses others.
+// by a warp each, and `zstd_join` only makes the bytes, which depend on those before them. A page
+// is one frame without a dictionary and without a checksum; the host decompresses others.
 #include "zstd.cuh"
 
 // Lengths of literals and of matches, by code: the base, and the number of extra bits.
@@ -262,8 +262,8 @@ __device__ inline bool zstd_literals_head(const u8 *p, u64 len, u32 *head, u64 *
     return *stored <= len - *head;
 }
 
-// Literals of one stream, or of four after the lengths of the first three: each of the first threads
-// reads one. Returns false if it cannot.
+// Literals of one stream, or of four after the lengths of the first three: each of the first
+// threads reads one. Returns false if it cannot.
 __device__ inline bool zstd_streams(const u8 *p, u64 left, u32 format, u64 count, u32 thread, const Huffman &tree, u8 *out) {
     const u32 streams = format == 0 ? 1 : 4;
     const u64 each = format == 0 ? count : (count + 3) / 4;

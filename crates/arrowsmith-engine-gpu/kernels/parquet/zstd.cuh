@@ -16,8 +16,8 @@
 #define OFFSETS_LOG 8
 #define WEIGHTS_LOG 6
 
-// A bit stream that is read from its end, where the highest set bit terminates it. Seven bytes before
-// it and fifteen after it must be readable.
+// A bit stream that is read from its end, where the highest set bit terminates it. Seven bytes
+// before it and fifteen after it must be readable.
 struct Backward {
     const u8 *p;
     // Bits left; bits beyond them read as 0.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C program that uses all of arrowsmith.h, for tests/suite/c.rs: exit status 0, or the line of the check that failed. */
+/*
+ * A C program that uses all of arrowsmith.h, for tests/suite/c.rs: exit status 0, or the line of
+ * the check that failed.
+ */
 #include <arrowsmith.h>
 
 #include <stdlib.h>
@@ -267,7 +270,10 @@ static void kinds(void) {
     arrowsmith_buffer_free(text);
 }
 
-/* {7, "x", null}, {null, "longer than a word", [false, null]}; the bytes are those of Spark's UnsafeRow. */
+/*
+ * {7, "x", null}, {null, "longer than a word", [false, null]}; the bytes are those of Spark's
+ * UnsafeRow.
+ */
 static void rows(void) {
     ArrowsmithError *error = NULL;
     const char *options = "{\"schema\":\"a: int32, s: utf8, l: list<bool>\",\"threads\":1}";

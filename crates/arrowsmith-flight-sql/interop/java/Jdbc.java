@@ -32,7 +32,10 @@ public final class Jdbc {
     }
   }
 
-  /** A result without rows has its columns. Of a plain statement the driver has them twice then, as it skips streams without rows. */
+  /**
+   * A result without rows has its columns. Of a plain statement the driver has them twice then, as
+   * it skips streams without rows.
+   */
   private static void columns(final Connection connection, final String query, final String... names) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(query);
         ResultSet result = statement.executeQuery()) {

@@ -125,7 +125,7 @@ pub(crate) async fn exchange(
             }
             next = input.next().await;
         }
-        // Nobody may read it any more.
+        // The receiver may be closed.
         let _ = sender.send(Ok(Bytes::new())).await;
     });
     let bytes_max = shared.options.exchange_bytes_max;

@@ -133,7 +133,7 @@ impl Spool {
         place
     }
 
-    /// Sees to it that there is a segment to write to. What is committed together stays in one.
+    /// Ensures that there is a segment to write to. What is committed together stays in one.
     fn begin_if_full(&mut self) -> io::Result<()> {
         let (full, between) = self.segments.back().map_or((true, true), |last| {
             (last.len >= self.segment_bytes, last.len == self.committed)

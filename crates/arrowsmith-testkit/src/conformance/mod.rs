@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The conformance suite: what every engine has to pass, for JSON and for Parquet.
+//! The conformance suite, which every engine passes for each format that it reads: JSON, Parquet,
+//! or both.
 //!
-//! An engine's own tests are calls of a [`Suite`] over it, and what is special to it. JSON is held
-//! to the contract of `docs/design/0002-json-semantics.md`, as cases and as the oracle; Parquet to
-//! the `parquet` crate.
+//! An engine's own tests call the methods of a [`Suite`], and test what only that engine has. JSON
+//! is checked against the cases of `testdata/json` and the oracle, which implement
+//! `docs/design/0002-json-semantics.md`; Parquet is checked against the `parquet` crate.
 
 mod json;
 pub(crate) mod parquet;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Loaded before the C library of the service, this makes a folder seem to lie on a disk that is full, for tests where no
- * small file system may be mounted: while there is FULL_DISK/filler, files below FULL_DISK take 1 MiB more and then nothing,
- * as write(2) has it: less than was asked for, then ENOSPC.
+ * Loaded before the C library of the service, this makes a folder seem to lie on a disk that is
+ * full, for tests where no small file system may be mounted: while there is FULL_DISK/filler, files
+ * below FULL_DISK take 1 MiB more and then nothing, as write(2) has it: less than requested,
+ * then ENOSPC.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -8,8 +8,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * A field without a column, as transient fields are: {@code record Event(long id, @ColumnIgnore Object context)}.
- * Decoded objects have null, 0 or false there, or what the constructor without parameters sets.
+ * A field without a column, as transient fields are: {@code record Event(long id, @ColumnIgnore
+ * Object context)}. Decoded objects have null, 0 or false there, or what the constructor without
+ * parameters sets.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -8,7 +8,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The name of a field's column, where it is not that of the field: {@code record Trip(@ColumnName("trip id") long id)}.
+ * The name of a field's column, where it is not that of the field: {@code record
+ * Trip(@ColumnName("trip id") long id)}.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)

@@ -32,28 +32,37 @@ import org.apache.arrow.vector.types.pojo.Schema;
  * }</pre>
  *
  * <p>The class is compiled once, to bytecode that reads its fields and writes Arrow's memory; keep
- * the result. Fields may be private; static and transient ones, and those with {@link ColumnIgnore},
- * are skipped; those of superclasses come first. Their types become:
+ * the result. Fields may be private; static and transient ones, and those with {@link
+ * ColumnIgnore}, are skipped; those of superclasses come first. Their types become:
  *
  * <table>
  * <caption>Java and Arrow types</caption>
  * <tr><th>Java</th><th>Arrow</th></tr>
- * <tr><td>boolean, byte, short, int, long, float, double</td><td>bool, int8 to int64, float32, float64; not nullable</td></tr>
+ * <tr><td>boolean, byte, short, int, long, float, double</td>
+ *     <td>bool, int8 to int64, float32, float64; not nullable</td></tr>
  * <tr><td>char</td><td>uint16; not nullable</td></tr>
  * <tr><td>the boxes of these</td><td>the same, nullable</td></tr>
  * <tr><td>String, enums</td><td>utf8; half a surrogate pair becomes {@code ?}</td></tr>
  * <tr><td>byte[]</td><td>binary</td></tr>
- * <tr><td>Instant, LocalDateTime</td><td>timestamp in nanoseconds, with the zone UTC or none</td></tr>
- * <tr><td>LocalDate, LocalTime, Duration</td><td>date32, time64 and duration in nanoseconds</td></tr>
+ * <tr><td>Instant, LocalDateTime</td>
+ *     <td>timestamp in nanoseconds, with the zone UTC or none</td></tr>
+ * <tr><td>LocalDate, LocalTime, Duration</td>
+ *     <td>date32, time64 and duration in nanoseconds</td></tr>
  * <tr><td>OffsetDateTime, ZonedDateTime</td><td>timestamp in nanoseconds, in UTC</td></tr>
- * <tr><td>BigDecimal with {@link DecimalColumn}, BigInteger</td><td>decimal128 of its precision and scale, or of (38, 0); exact</td></tr>
+ * <tr><td>BigDecimal with {@link DecimalColumn}, BigInteger</td>
+ *     <td>decimal128 of its precision and scale, or of (38, 0); exact</td></tr>
  * <tr><td>UUID</td><td>fixed-size binary of 16 bytes</td></tr>
- * <tr><td>arrays, collections</td><td>list; its items are nullable unless they are primitive</td></tr>
+ * <tr><td>arrays, collections</td>
+ *     <td>list; its items are nullable unless they are primitive</td></tr>
  * <tr><td>{@code Map<K, V>} and its kinds</td><td>map; no key may be null</td></tr>
- * <tr><td>a field of Optional, OptionalInt, OptionalLong, OptionalDouble</td><td>that of the value, nullable</td></tr>
+ * <tr><td>a field of Optional, OptionalInt, OptionalLong, OptionalDouble</td>
+ *     <td>that of the value, nullable</td></tr>
  * <tr><td>a class with {@link Builder#convert}</td><td>that of the class that it becomes</td></tr>
- * <tr><td>sealed interfaces and abstract classes</td><td>struct: {@code type}, the simple name of the object's class, and for each class a column of this name, null for objects of others</td></tr>
- * <tr><td>other classes and records, generic ones with their arguments</td><td>struct, of the fields of the declared class</td></tr>
+ * <tr><td>sealed interfaces and abstract classes</td>
+ *     <td>struct: {@code type}, the simple name of the object's class, and for each class a column
+ *     of this name, null for objects of others</td></tr>
+ * <tr><td>other classes and records, generic ones with their arguments</td>
+ *     <td>struct, of the fields of the declared class</td></tr>
  * </table>
  *
  * <p>Objects of this class are immutable, and may be used by many threads at once. Objects must not

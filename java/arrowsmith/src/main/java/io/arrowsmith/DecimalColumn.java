@@ -8,8 +8,8 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * The digits of a {@link java.math.BigDecimal}: {@code record Item(@DecimalColumn(precision = 10, scale = 2)
- * BigDecimal price)}. It counts for all of them in the type of the field, such as {@code
+ * The digits of a {@link java.math.BigDecimal}: {@code record Item(@DecimalColumn(precision = 10,
+ * scale = 2) BigDecimal price)}. It counts for all of them in the type of the field, such as {@code
  * List<BigDecimal>}. A value that does not fit exactly is an error, never rounded.
  */
 @Documented

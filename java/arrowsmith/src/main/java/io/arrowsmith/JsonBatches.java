@@ -7,13 +7,14 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * JSON files as structs of the Arrow C Data Interface, by address: for programs that have columns of
- * their own, such as query engines. Neither Arrow Java nor its memory is used.
+ * JSON files as structs of the Arrow C Data Interface, by address: for programs that have columns
+ * of their own, such as query engines. Neither Arrow Java nor its memory is used.
  *
  * <pre>{@code
  * try (JsonBatches batches = JsonBatches.open(path, Map.of("schema", "id: int64", "threads", 1))) {
  *   while (batches.next()) {
- *     long array = batches.array();  // an ArrowArray of struct type, or 0; valid until the next call
+ *     // an ArrowArray of struct type, or 0; valid until the next call
+ *     long array = batches.array();
  *   }
  * }
  * }</pre>

@@ -7,8 +7,8 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Parquet files as structs of the Arrow C Data Interface, by address: for programs that have columns
- * of their own, such as query engines. Neither Arrow Java nor its memory is used.
+ * Parquet files as structs of the Arrow C Data Interface, by address: for programs that have
+ * columns of their own, such as query engines. Neither Arrow Java nor its memory is used.
  *
  * <pre>{@code
  * try (ParquetBatches batches = ParquetBatches.open(path, Map.of("columns", List.of("id")))) {

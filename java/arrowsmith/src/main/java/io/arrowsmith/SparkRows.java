@@ -51,12 +51,12 @@ public final class SparkRows implements AutoCloseable {
    * Writes rows, in place of those before.
    *
    * @param columns the columns of the rows, each followed by those of its parts; of each its kind,
-   *     the number of its members (0 if it is no struct), and the address of its {@code ArrowArray},
-   *     or 0 if it has only nulls: then no parts follow
+   *     the number of its members (0 if it is no struct), and the address of its
+   *     {@code ArrowArray}, or 0 if it has only nulls: then no parts follow
    * @param first the index of the first row, after the offsets of the arrays
    * @param count the number of rows, at least 1
    * @return the number of rows that were written, at least 1
-   * @throws IOException if the columns are not what they are said to be, or a row has more than 2 GiB
+   * @throws IOException if the columns do not match their kinds, or a row has more than 2 GiB
    */
   public int write(final long[] columns, final long first, final int count) throws IOException {
     return rows.write(columns, first, count);

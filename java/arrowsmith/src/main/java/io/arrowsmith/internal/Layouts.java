@@ -30,7 +30,9 @@ public final class Layouts {
   /** Maximum columns of one class; a class that is used several times is counted each time. */
   private static final int COLUMNS_MAX = 1 << 16;
 
-  /** Maximum depth of classes in classes: a generic class can contain itself with ever other types. */
+  /**
+   * Maximum depth of classes in classes: a generic class can contain itself with ever other types.
+   */
   private static final int DEPTH_MAX = 256;
 
   /** The way out of a field that cannot become a column. */

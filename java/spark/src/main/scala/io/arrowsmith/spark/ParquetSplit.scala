@@ -19,7 +19,7 @@ import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
  * The batches of a split, from the engine. If it cannot go on (text that is not UTF-8, a page that
  * is too large), Spark's reader reads the rows after those that were returned already.
  *
- * A batch is valid until the next one is asked for.
+ * A batch is valid until the next one is requested.
  *
  * @param rest Spark's reader, without conditions: its rows are those of the row groups
  */
@@ -38,7 +38,7 @@ private final class ParquetSplit(
   /** The batches of Spark's reader, once it has taken over. */
   private var others: Iterator[ColumnarBatch] = _
 
-  /** The next batch, if it was asked for. */
+  /** The next batch, if it was requested. */
   private var ready: ColumnarBatch = _
   private var ended = false
 

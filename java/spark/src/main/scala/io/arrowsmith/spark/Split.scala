@@ -60,7 +60,7 @@ private case class Scan(
  * cannot go on, Spark's parser reads the lines after the records that were read already. If it
  * refuses most records, Spark's reader reads the rest of the split, from the next record on.
  *
- * A batch is valid until the next one is asked for.
+ * A batch is valid until the next one is requested.
  */
 private final class Split(
     file: PartitionedFile,
@@ -87,7 +87,7 @@ private final class Split(
   /** The batches of Spark's reader, of a stretch or of all that is left. */
   private var rest: Iterator[ColumnarBatch] = _
 
-  /** The next batch, if it was asked for. */
+  /** The next batch, if it was requested. */
   private var ready: ColumnarBatch = _
 
   /** The engine's batch, its rows, and how many of them were returned. */

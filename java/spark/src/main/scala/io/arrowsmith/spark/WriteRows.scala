@@ -18,8 +18,8 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
  * Lets the engine make rows of the columns that it has read, where Spark wants rows: before a
- * shuffle, a sink or a cache. Where Spark's generated code reads columns value by value (conditions,
- * aggregates), it stays as it is.
+ * shuffle, a sink or a cache. Where Spark's generated code reads columns value by value
+ * (conditions, aggregates), it stays as it is.
  */
 private object WriteRows extends ColumnarRule {
   override def postColumnarTransitions: Rule[SparkPlan] = plan => written(plan, generated = false)
@@ -85,8 +85,8 @@ private case class NativeRowsExec(output: Seq[Attribute], child: SparkPlan)
 }
 
 /**
- * The rows of some columns of batches. As with Spark's own, a row is valid until the next one is asked for: its
- * memory is not that of the batch, which `hasNext` may release.
+ * The rows of some columns of batches. As with Spark's own, a row is valid until the next one is
+ * requested: its memory is not that of the batch, which `hasNext` may release.
  */
 private final class BatchRows(
     batches: Iterator[ColumnarBatch],

@@ -15,7 +15,10 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.storage.StorageUtils
 import org.apache.spark.util.SerializableConfiguration
 
-/** Hadoop's settings for tasks, and what follows from them. In Spark's package, because this is only visible there. */
+/**
+ * Hadoop's settings for tasks, and what follows from them. In Spark's package, because this is only
+ * visible there.
+ */
 object Settings {
 
   /** Sends the settings to the executors. */
