@@ -2,34 +2,16 @@
 //! Rules of `cargo xtask tidy` for prose: comments and Markdown wrap at 100 columns, and use the
 //! words that readers of the field search for (CONTRIBUTING.md, "The words we use").
 //!
-//! `rustfmt` does not wrap comments, and a spelling checker accepts any English word. The rules
-//! apply to [`FOLDERS`] only; a folder is added when its prose has been revised.
+//! `rustfmt` does not wrap comments, and a spelling checker accepts any English word. A phrase is
+//! found in any case, also in code and messages, and where it continues on the next line.
 
 use std::fs;
 use std::path::Path;
 
-/// Files, and folders with everything below them, that the rules apply to.
-const FOLDERS: &[&str] = &[
-    ".github",
-    "ARCHITECTURE.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "SECURITY.md",
-    "bench/README.md",
-    "bench/definitions",
-    "cpp",
-    "crates",
-    "deny.toml",
-    "docs",
-    "examples",
-    "fuzz",
-    "hdl",
-    "java",
-    "java/README.md",
-    "packaging",
-    "python",
-    "xtask",
+/// Files that the rules apply to, of those that git tracks; and scripts, which open with `#!`.
+const EXTENSIONS: &[&str] = &[
+    "c", "cpp", "css", "cu", "cuh", "h", "hpp", "html", "java", "js", "md", "mjs", "py", "rs",
+    "scala", "sh", "sv", "svh", "toml", "yaml", "yml",
 ];
 
 /// Folders whose comments may be wide: the generator's strings have lines that look like comments,
@@ -70,39 +52,44 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // The list itself, and the table that explains it.
     ("xtask/src/prose.rs", ""),
     ("CONTRIBUTING.md", ""),
+    // In circuits' code.
+    ("crates/arrowsmith-engine-rtl/cpp/as_json_host.hpp", "so many"),
+    ("crates/arrowsmith-engine-rtl/src/parquet/per_column.rs", "asked for"),
+    // A test vector of xxHash64.
+    ("crates/arrowsmith-parquet-writer/tests/suite/bloom.rs", "nobody"),
     // A reason as the benchmarks write it.
     ("xtask/src/measured.rs", "asked for"),
 ];
 
 /// Reports lines that are too long, and phrases of [`WORDS`].
 pub fn check(root: &Path, faults: &mut Vec<String>) {
-    let mut found = Vec::new();
-    for folder in FOLDERS {
-        let path = root.join(folder);
-        if path.is_file() {
-            found.push(path);
-        } else {
-            crate::tidy::files(&path, &mut found);
+    for name in crate::shell::output("git ls-files").lines() {
+        let path = root.join(name);
+        if path.is_symlink() {
+            continue;
         }
-    }
-    for path in found {
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         let Ok(text) = fs::read_to_string(&path) else { continue };
-        let width = !GENERATED.iter().any(|folder| name.starts_with(folder));
-        for fault in prose(&path, &text, width) {
-            faults.push(format!("{name}:{fault}"));
+        let extension = extension(&path);
+        if EXTENSIONS.contains(&extension) || extension.is_empty() && text.starts_with("#!") {
+            let width = !GENERATED.iter().any(|folder| name.starts_with(folder));
+            faults.extend(prose(&path, &text, width).iter().map(|fault| format!("{name}:{fault}")));
         }
     }
 }
 
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|end| end.to_str()).unwrap_or_default()
+}
+
 /// The faults of a file, each with its line number; `width` includes lines that are too long.
 fn prose(path: &Path, text: &str, width: bool) -> Vec<String> {
-    let markdown = path.extension().is_some_and(|end| end == "md");
+    let markdown = extension(path) == "md";
     let mut faults = Vec::new();
     let mut code = false;
-    for (at, line) in text.lines().enumerate() {
+    let mut lines = text.lines().enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
         let number = at + 1;
-        if line.trim_start().trim_start_matches(['/', '!', ' ']).starts_with("```") {
+        if words(line).starts_with("```") {
             code = !code && markdown;
         }
         let prose = if markdown {
@@ -114,11 +101,13 @@ fn prose(path: &Path, text: &str, width: bool) -> Vec<String> {
         if width && prose && columns > COLUMNS_MAX && !has_link(line) {
             faults.push(format!("{number}: {columns} columns of prose, more than {COLUMNS_MAX}"));
         }
+        let start = words(line).to_lowercase();
+        let next = lines.peek().map_or("", |(_, next)| words(next)).to_lowercase();
         for (phrase, instead) in WORDS {
             let allowed = EXCEPTIONS.iter().any(|(end, excepted)| {
                 path.ends_with(end) && (excepted.is_empty() || excepted == phrase)
             });
-            if has_phrase(line, phrase) && !allowed {
+            if has_phrase(&start, &next, phrase) && !allowed {
                 faults.push(format!("{number}: {phrase:?}; better: {instead}"));
             }
         }
@@ -126,14 +115,25 @@ fn prose(path: &Path, text: &str, width: bool) -> Vec<String> {
     faults
 }
 
+/// A line without indentation, the signs of a comment or a quotation, and the `\` of a string that
+/// continues.
+fn words(line: &str) -> &str {
+    line.trim_start_matches(['/', '!', '*', '#', '>', ' ', '\t'])
+        .trim_end_matches(['\\', ' ', '\t'])
+}
+
 /// Whether a line is a comment of its language.
 fn is_comment(path: &Path, line: &str) -> bool {
-    let line = line.trim_start();
-    match path.extension().and_then(|end| end.to_str()) {
-        Some("py" | "toml" | "sh") => line.starts_with("# "),
-        // Rows of a table cannot be wrapped.
-        _ => line.starts_with("//") && !line.trim_start_matches(['/', '!', ' ']).starts_with('|'),
+    // Rows of a table cannot be wrapped.
+    if words(line).starts_with('|') {
+        return false;
     }
+    let signs: &[&str] = match extension(path) {
+        "" | "py" | "sh" | "toml" | "yaml" | "yml" => &["# "],
+        "html" => &["<!--", "// ", "/* "],
+        _ => &["//", "/*", "* "],
+    };
+    signs.iter().any(|sign| line.trim_start().starts_with(sign))
 }
 
 /// Whether a line cannot be wrapped because of a link.
@@ -141,12 +141,15 @@ fn has_link(line: &str) -> bool {
     line.split_whitespace().any(|word| word.contains("://") && word.chars().count() > 40)
 }
 
-/// Whether a phrase is in a line, not as a part of longer words.
-fn has_phrase(line: &str, phrase: &str) -> bool {
-    line.match_indices(phrase).any(|(at, _)| {
+/// Whether a phrase starts in a line, and ends there or in the next one; not as a part of longer
+/// words.
+fn has_phrase(line: &str, next: &str, phrase: &str) -> bool {
+    let both = format!("{line} {next}");
+    both.match_indices(phrase).any(|(at, _)| {
         let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let after = &line[at + phrase.len()..];
-        !inside(line[..at].chars().next_back())
+        let after = &both[at + phrase.len()..];
+        at < line.len()
+            && !inside(both[..at].chars().next_back())
             && (phrase.ends_with('.') || !inside(after.chars().next()))
     })
 }
@@ -168,6 +171,14 @@ mod tests {
         assert_eq!(faults("a.rs", &format!("//! | {long} |")), 0);
         assert_eq!(prose(Path::new("a.rs"), &format!("// {long}"), false).len(), 0);
         assert_eq!(faults("a.py", &format!("# {long}")), 1);
+        assert_eq!(faults("a.yml", &format!("  # {long}")), 1);
+        assert_eq!(faults("tools/script", &format!("# {long}")), 1);
+        assert_eq!(faults("a.html", &format!("<!-- {long} -->")), 1);
+        for name in ["a.cu", "a.cuh", "a.hpp", "a.h", "a.java", "a.scala", "a.js"] {
+            assert_eq!(faults(name, &format!("// {long}")), 1, "{name}");
+            assert_eq!(faults(name, &format!("/* short\n * {long}\n */")), 1, "{name}");
+            assert_eq!(faults(name, &format!("f(\"{long}\");")), 0, "{name}");
+        }
         assert_eq!(faults("a.md", &long), 1);
         assert_eq!(faults("a.md", &format!("| {long} |\n```sh\n{long}\n```\n")), 0);
         assert_eq!(faults("a.md", &format!("```sh\n```\n{long}")), 1);
@@ -180,6 +191,17 @@ mod tests {
         assert_eq!(faults("a.rs", "// the beginning, the begin"), 1);
         assert_eq!(faults("a.rs", "// SAFETY: the caller's."), 1);
         assert_eq!(faults("a.rs", "// the caller's buffer"), 0);
+        assert_eq!(faults("a.rs", "// Nobody reads."), 1);
         assert_eq!(faults("xtask/src/measured.rs", "it was not asked for"), 0);
+    }
+
+    #[test]
+    fn phrases_are_found_across_lines() {
+        assert_eq!(faults("a.rs", "    /// It takes so\n    /// many bytes."), 1);
+        assert_eq!(faults("a.rs", "f(\"takes so \\\n   many bytes\");"), 1);
+        assert_eq!(faults("a.cu", "/* It takes so\n * many bytes. */"), 1);
+        assert_eq!(faults("a.py", "# takes so\n# much"), 1);
+        assert_eq!(faults("a.md", "It takes so\nmany bytes, nobody\nknows."), 2);
+        assert_eq!(faults("a.md", "It is so.\n\nMany bytes.\n- so\n- many"), 0);
     }
 }
