@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compiles the kernels for the CPU where the feature `shim` asks for it; else does nothing.
+//! Compiles the kernels for the CPU with the feature `shim`; without it, does nothing.
 
 fn main() {
     println!("cargo::rerun-if-changed=kernels");

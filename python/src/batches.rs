@@ -296,7 +296,7 @@ impl Drop for Batches {
     }
 }
 
-/// Whether Python exits: a thread of another library that asks for the GIL from then on would never
+/// Whether Python exits: a thread of another library that requests the GIL from then on would never
 /// get it, and the library, as the process ends, would wait for its thread.
 static EXITS: AtomicBool = AtomicBool::new(false);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data sets of a hub, which is a server of these tests: with redirects, tokens and faults."""
+"""Data sets of a hub, which is a server of these tests: with redirects, tokens and failures."""
 
 import io
 import re

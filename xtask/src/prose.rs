@@ -81,7 +81,7 @@ fn extension(path: &Path) -> &str {
     path.extension().and_then(|end| end.to_str()).unwrap_or_default()
 }
 
-/// The faults of a file, each with its line number; `width` includes lines that are too long.
+/// The violations in a file, each with its line number; `width` includes lines that are too long.
 fn prose(path: &Path, text: &str, width: bool) -> Vec<String> {
     let markdown = extension(path) == "md";
     let mut faults = Vec::new();

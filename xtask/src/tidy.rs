@@ -15,7 +15,7 @@ const UNSAFE: &[&str] =
 /// Maximum number of lines in a file.
 const LINES_MAX: usize = 1_000;
 
-/// Checks everything, and prints the faults.
+/// Checks everything, and prints the violations.
 pub fn tidy() -> ExitCode {
     let root = crate::shell::root();
     let mut faults = Vec::new();
@@ -48,7 +48,7 @@ pub fn tidy() -> ExitCode {
     for fault in &faults {
         eprintln!("{fault}");
     }
-    println!("tidy: {} files, {} faults", sources.len(), faults.len());
+    println!("tidy: {} files, {} violations", sources.len(), faults.len());
     if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

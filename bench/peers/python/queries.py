@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The participants of `arrowsmith bench python`: what a notebook asks of a file of JSON lines.
+"""The participants of `arrowsmith bench python`: queries of a notebook over a file of JSON lines.
 
 queries.py --side S --task T --workload W --input FILE reports that it is ready, and runs the task
 once for every line `run` on its standard input. Both sides of a task run the same query of the same

@@ -347,7 +347,7 @@ mod tests {
         }
 
         fn decode_on_cpu(&self, _: Sample<'_>, _: Way, _: usize) -> Result<Measured, String> {
-            Err("not asked".to_owned())
+            Err("not supported".to_owned())
         }
 
         fn copy(&self, _: usize, rounds: usize) -> Result<Copies, String> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes the text of a workload: from the generator, or from the records of a public file; with a
-//! schema that changes on the way, if asked.
+//! schema that changes on the way, if requested.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `arrowsmith bench python`: what a notebook asks of JSON lines, of polars, DuckDB and pandas,
-//! over our reader and over their own.
+//! `arrowsmith bench python`: queries of a notebook over JSON lines, by polars, DuckDB and pandas,
+//! with our reader and with their own.
 //!
 //! Both sides of a task are processes of the same interpreter, in which the Python package and the
 //! libraries are installed already; nothing is installed here.
@@ -27,8 +27,7 @@ const SEED: u64 = 1;
 const OURS: &str = "arrowsmith";
 const OWN: &str = "own";
 
-/// What is asked: the task's name in `queries.py`, in words, and how many times as fast ours has to
-/// be.
+/// A query: its name in `queries.py`, its description, and how many times as fast ours has to be.
 struct Task {
     name: &'static str,
     about: &'static str,

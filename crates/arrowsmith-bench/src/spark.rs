@@ -40,7 +40,7 @@ const NESTED: &str = "logs";
 /// The ratio of processor times, beside that of times.
 const VS_OWN_CPU: &str = "vs_spark_cpu";
 
-/// What is asked: the name in `queries.py`, and in words.
+/// A query: its name in `queries.py`, and its description.
 struct Query {
     name: &'static str,
     about: &'static str,

@@ -106,7 +106,7 @@ typedef struct ArrowsmithSource {
 #define ARROWSMITH_ERROR_CONFIG 5    /* an invalid option */
 #define ARROWSMITH_ERROR_CANCELLED 6 /* arrowsmith_reader_cancel was called */
 #define ARROWSMITH_ERROR_OTHER 7     /* another library's error */
-#define ARROWSMITH_ERROR_INTERNAL 8  /* a fault of this library, caught */
+#define ARROWSMITH_ERROR_INTERNAL 8  /* a bug of this library: a caught panic */
 
 /* Why a call failed, or why a record was rejected. What does not apply is NULL or -1. */
 typedef struct ArrowsmithError {

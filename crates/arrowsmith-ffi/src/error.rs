@@ -212,18 +212,18 @@ impl From<Error> for ErrorInfo {
 pub(crate) fn unwound(panic: Box<dyn Any + Send>) -> Result<Error, String> {
     match Refused::caught(panic) {
         Ok(refused) => Ok(refused.into()),
-        Err(panic) => Err(fault(panic.as_ref())),
+        Err(panic) => Err(panic_message(panic.as_ref())),
     }
 }
 
 /// The message of a panic.
-fn fault(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let said = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    format!("a fault of Arrowsmith, please report it: {said}")
+    format!("a bug in Arrowsmith, please report it: {said}")
 }
 
 /// Runs `work`; its error, or a panic, goes to `*error` if that is not null, and `failed` is

@@ -148,7 +148,7 @@ impl Planners {
         let kib = u32::try_from(sql.len().div_ceil(1 << 10).max(1)).unwrap_or(u32::MAX);
         let waiting = Arc::clone(&self.waiting);
         waiting.try_acquire_many_owned(kib).map_err(|_| {
-            Status::resource_exhausted("sql: too many statements wait to be planned; ask again")
+            Status::resource_exhausted("sql: too many statements wait to be planned; try again")
         })
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The text of statements and of errors: question marks as DataFusion reads them, faults as a
-//! person does.
+//! The text of statements and of errors: question marks as DataFusion reads them, and
+//! errors as a user reads them.
 
 use std::borrow::Cow;
 

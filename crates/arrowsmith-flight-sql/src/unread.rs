@@ -40,7 +40,7 @@ impl Visitor for Unread {
             (select.prewhere.is_some(), "PREWHERE"),
             (!select.connect_by.is_empty(), "CONNECT BY"),
             (select.value_table_mode.is_some(), "SELECT AS"),
-            (select.exclude.is_some(), "EXCLUDE behind the columns"),
+            (select.exclude.is_some(), "EXCLUDE after the columns"),
         ])
     }
 

@@ -31,7 +31,7 @@ pub struct BatchIter {
 pub enum Turn {
     /// The next batch.
     Batch(RecordBatch),
-    /// There is none yet: the caller asked to be given a turn.
+    /// There is none yet, and the caller requested a pause.
     Paused,
     /// There are no more.
     End,

@@ -356,7 +356,7 @@ impl JsonPipeline {
         let mut workers: Vec<_> = workers.into_iter().map(|worker| worker.being(strict)).collect();
         let size = if grows { BatchSize::default() } else { self.size };
         let rebatch = Rebatch::new(Arc::clone(&schema), size);
-        // What does not match a schema that grows is not the sample's fault.
+        // The sample is not the cause of a mismatch if the schema grows.
         let hint = if grows { None } else { self.hint };
         let assembler = Assembler::new(rebatch, self.on_reject, hint, Arc::clone(&progress))
             .with_late_keys_fail(self.inferred_keys == Some(InferredKeys::Sample))

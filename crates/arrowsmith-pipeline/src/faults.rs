@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is wrong with a record whose key the schema lacks, where the schema was inferred.
 //!
-//! There such a key is an error, so that nothing is lost. But the record may have other faults, for
-//! which inference left it out: those are what its sender has to know. They are found by decoding
-//! once more, with unknown keys skipped; only text with such records is.
+//! There such a key is an error, so that nothing is lost. But the record may have other errors, for
+//! which inference skipped it: its sender has to know those. They are found by decoding once more,
+//! with unknown keys skipped; only text with such records is decoded twice.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub enum InferredKeys {
     /// can have it.
     All,
     /// Of a sample. A key that it lacks ends everything, however bad records are handled: the
-    /// record is not at fault.
+    /// record is valid.
     Sample,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// Replaces errors about unknown keys in the output of a part of a piece, decoded with `plan`,
-    /// if the same records have other faults. Otherwise they name the key that no column can have,
+    /// if the same records have other errors. Otherwise they name the key that no column can have,
     /// if all others are known or will be: the schema so far depends on what other threads read.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ struct Subscriber {
     asked: Instant,
     /// Whether it waits for a message: it does not stall then.
     waits: bool,
-    /// The number that it asked to continue after, until that is checked.
+    /// The number that it requested to continue after, until that is checked.
     after: Option<u64>,
 }
 

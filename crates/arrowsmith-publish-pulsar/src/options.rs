@@ -251,7 +251,7 @@ impl PulsarOptions {
         self
     }
 
-    /// Whether the url asks for TLS.
+    /// Whether the URL is one of TLS.
     pub(crate) fn is_tls(&self) -> bool {
         self.url.starts_with("pulsar+ssl://")
     }

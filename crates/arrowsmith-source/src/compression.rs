@@ -31,7 +31,7 @@ pub enum Compression {
 }
 
 /// Maximum memory of the decoder of an xz stream, in bytes: `xz -9` needs 65 MiB, and a header can
-/// ask for 4 GiB.
+/// declare 4 GiB.
 #[cfg(feature = "xz")]
 const XZ_MEMORY_BYTES_MAX: u64 = 256 << 20;
 

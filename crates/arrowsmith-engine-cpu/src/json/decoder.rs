@@ -347,7 +347,7 @@ impl<'d, 'c> Run<'d, 'c> {
         true
     }
 
-    /// The error for a fault in the record that starts at `start` of a piece.
+    /// The error of the record that starts at `start` of a piece.
     fn error(
         &mut self,
         fault: Stop,

@@ -2,7 +2,7 @@
 //! JSON → Arrow on one core. A record goes through `walk` (the loop over records) → `route` (keys,
 //! which `predict` expects and `keys` finds) → `convert` (values) → `build` (columns); `program` is
 //! the plan laid out for that, `decoder` drives it over chunks and handles bad records, `capacity`
-//! of those that exceed the memory budget, `locate` says where a fault is.
+//! of those that exceed the memory budget, `locate` finds the position of an error.
 
 mod build;
 mod capacity;

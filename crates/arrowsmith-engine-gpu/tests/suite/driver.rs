@@ -37,7 +37,7 @@ impl Driver {
         let asked = std::env::var("ARROWSMITH_GPU_TESTS").is_ok_and(|asked| asked == "cuda");
         if !asked {
             unsupported(
-                "a GPU, or a driver in its place, is what `tools/gpu device` and `driver` ask for",
+                "only `tools/gpu device` and `tools/gpu driver` use a GPU, or a driver in its place",
             );
             return None;
         }

@@ -279,7 +279,7 @@ fn nothing_is_held_after_faults() {
     let error = decoder.decode(&Chunk::new(&text, framing)).unwrap_err();
     assert!(error.to_string().contains("line"), "{error}");
     let rows: usize = decoder.take().iter().map(DeviceBatch::num_rows).sum();
-    assert!(rows > 10, "the rows before the fault");
+    assert!(rows > 10, "the rows before the error");
     drop((decoder, engine));
     assert_eq!(device.live(), 0);
 }

@@ -62,7 +62,7 @@ public final class Jdbc {
       same(column(about.getColumns(null, null, "trips", null), "COLUMN_NAME"), List.of("id", "fare", "zone", "kind", "tags"));
       same(column(about.getPrimaryKeys(null, null, "trips"), "COLUMN_NAME"), List.of());
       same(column(about.getExportedKeys(null, null, "trips"), "FKCOLUMN_NAME"), List.of());
-      // What tools complete names with. getTypeInfo of the driver asks no server.
+      // What tools complete names with. getTypeInfo of the driver sends no request.
       same(List.of(about.getSQLKeywords().split(", *")).contains("LIMIT"), true);
       same(List.of(about.getStringFunctions().split(", *")).contains("lower"), true);
       same(List.of(about.getNumericFunctions().split(", *")).contains("abs"), true);

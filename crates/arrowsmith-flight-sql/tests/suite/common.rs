@@ -116,7 +116,7 @@ impl Sql {
         }
     }
 
-    /// Asks for a statement in every way but running it.
+    /// Sends a statement in every kind of request but one that runs it.
     pub async fn ask(&self, sql: &str) -> Vec<Result<(), String>> {
         let mut client = self.client();
         let info: Result<FlightInfo, _> = client.execute(sql.to_owned(), None).await;

@@ -66,7 +66,7 @@ fn place(_: &Metadata) -> Option<(u64, u64)> {
 
 /// The error of a reader whose snapshot is gone.
 pub(super) fn changed() -> Error {
-    carried(Status::failed_precondition("the dataset has changed: ask for its flight again"))
+    carried(Status::failed_precondition("the dataset has changed: request its flight again"))
 }
 
 /// The files of a reader that opens them by their names, when it is their turn.

@@ -150,7 +150,7 @@ impl Shared {
         let ReadTicket { query, snapshot: version, part, parts } = ticket;
         let dataset = self.dataset(&query.dataset)?;
         let snapshot = dataset.snapshot(version).ok_or_else(|| {
-            Status::failed_precondition("the dataset has changed: ask for its flight again")
+            Status::failed_precondition("the dataset has changed: request its flight again")
         })?;
         if let Content::Live(upstream) = &snapshot.content {
             let admission = self.governor.admit(0).await?;

@@ -34,7 +34,7 @@ use crate::rejects::RejectLine;
 use crate::stream::Stream;
 use crate::width::Part;
 
-/// Maximum wait for memory or room in the queue, before the client is asked to retry.
+/// Maximum wait for memory or room in the queue, before the client is told to retry.
 const PRESSURE_MAX: Duration = Duration::from_secs(2);
 
 /// Maximum Arrow data of a request that is handled in parts, as a multiple of the memory.
@@ -306,7 +306,7 @@ struct Request<'a> {
     place: (u64, u64),
     answers: Vec<oneshot::Receiver<Answer>>,
     /// When the parts that were taken have to be settled; `None` while the client may still be
-    /// asked to retry.
+    /// told to retry.
     until: Option<tokio::time::Instant>,
 }
 

@@ -17,18 +17,18 @@ const browser = await chromium.launch({
     "--disable-component-update", "--disable-sync", "--disable-quic"],
 });
 
-// A page that notes whatever it complains about and whatever it asks for elsewhere.
+// Opens a page, and collects its errors and its requests to other hosts.
 async function open(url, viewport) {
   const page = await browser.newPage({ viewport });
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => {
-    // A service that went away on purpose is no fault of the page.
+    // A service that was stopped on purpose is no error of the page.
     if (message.type() === "error" && !/net::ERR|Failed to load/.test(message.text())) faults.push(message.text());
   });
   page.on("request", (request) => {
     if (!request.url().startsWith(new URL(url).origin) && !request.url().startsWith("data:")) {
-      faults.push("asks elsewhere: " + request.url());
+      faults.push("a request to another host: " + request.url());
     }
   });
   await page.goto(url, { waitUntil: "domcontentloaded" });

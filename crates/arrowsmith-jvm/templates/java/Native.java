@@ -33,7 +33,7 @@ final class Native {
 
     static native void deleteGlobalRef(long ref);
 
-    /** Throws the exception for a fault code. */
+    /** Throws the exception for an error code. */
     static native void fault(int fault);
 
     static native long[] narrowReferences();

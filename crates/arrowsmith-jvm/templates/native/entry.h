@@ -73,7 +73,7 @@ ENTRY(jlong, sumAddress)(JNIEnv *env, jclass unused, jlong address, jlong length
     return result(env, w.sum, w.fault);
 }
 
-// For the Foreign Function & Memory API; `fault` is set on a fault.
+// For the Foreign Function & Memory API; `fault` is set on an error.
 JNIEXPORT int64_t sum_segment(const uint8_t *bytes, int64_t length, int64_t count, int32_t *fault) {
     struct walk w = {0};
     if (length < 0 || count < 0) w.fault = FAULT_SHORT;

@@ -204,7 +204,7 @@ fn duckdb_finds_what_is_there() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Probes the filters, and asks for rows by each column.
+/// Probes the filters, and selects rows by each column.
 const DUCKDB: &str = "
 import sys, duckdb
 path = sys.argv[1]

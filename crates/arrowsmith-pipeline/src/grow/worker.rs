@@ -93,7 +93,7 @@ impl Grower {
                 seen.fault = seen.fault.or(fault);
             }
             if self.growth.number() == self.version.number {
-                // Nothing widens: the records are at fault.
+                // Nothing widens: the records are bad.
                 self.faults.explain(worker, &self.version.plan, (piece, from), &mut output)?;
                 if self.options.on_error == OnError::Fail && output.error.is_none() {
                     output.error = seen.fault;

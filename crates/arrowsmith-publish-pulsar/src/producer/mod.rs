@@ -11,7 +11,7 @@
 //!     an answer           → confirm an entry; or the producer was closed: connect again
 //!     room in the socket  → write on
 //!     a message, if there is room in flight → number in order? pack it, write it
-//!     a point in time     → close the batch; give up messages; ask for a sign of life; connect
+//!     a point in time     → close the batch; give up messages; send a ping; connect
 //! ```
 //!
 //! When a message is late, it and all messages after it are returned to the caller, and are only

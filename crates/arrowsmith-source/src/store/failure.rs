@@ -16,8 +16,8 @@ const AZURE: &str = "no credentials: set AZURE_STORAGE_ACCOUNT_NAME and AZURE_ST
 const GOOGLE: &str = "no credentials: set GOOGLE_SERVICE_ACCOUNT to the path of a key, or log in \
                       with gcloud (GOOGLE_SKIP_SIGNATURE=true for a public bucket)";
 
-/// Parts of errors where credentials are missing, and what to set: mostly addresses at which
-/// machines in clouds ask for them. All clouds have one IP address.
+/// Parts of errors where credentials are missing, and what to set: mostly addresses from
+/// which machines in clouds request them. All clouds have one IP address.
 const CREDENTIALS: [(&str, &str); 5] = [
     ("MicrosoftAzure error: Account must be specified", AZURE),
     ("169.254.169.254/metadata", AZURE),
@@ -36,7 +36,7 @@ pub(super) fn io_error(error: object_store::Error) -> io::Error {
         _ => io::Error::from(error).kind(),
     };
     let message = message(&text);
-    // Without any, the store was never asked.
+    // Without any, no request was sent to the store.
     let kind = if message.starts_with(NONE) { io::ErrorKind::PermissionDenied } else { kind };
     io::Error::new(kind, message)
 }

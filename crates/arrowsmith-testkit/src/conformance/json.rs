@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! JSON: the cases, the corpora, and random schemas, texts, faults and workloads beside the oracle.
+//! JSON: the cases, the corpora, and random schemas, texts, errors and workloads, compared with the
+//! oracle.
 
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl Suite<'_> {
         self.beside_the_oracle(&random::case(seed, profile), &options, seed)
     }
 
-    /// As [`Suite::random_text`], with faults in the text.
+    /// As [`Suite::random_text`], with errors in the text.
     ///
     /// # Errors
     /// In what the engine differs from the oracle.

@@ -4,7 +4,7 @@
 
 #![expect(
     clippy::expect_used,
-    reason = "only tests run this, and a fault of its own is to be seen at once"
+    reason = "only tests run this, and a bug of its own has to be visible at once"
 )]
 
 use std::cmp::Ordering;

@@ -445,7 +445,7 @@ fn a_panic_of_a_callback_does_not_look_like_the_end() {
     let stream = ReaderBuilder::new()
         .options(options)
         .schema(schema())
-        .on_reject(|_| panic!("the callback's own fault"))
+        .on_reject(|_| panic!("the callback's own panic"))
         .open([Input::bytes("{\"a\":1}\nnonsense\n")])
         .unwrap()
         .into_stream()

@@ -260,7 +260,7 @@ pub enum LateKeys {
     #[default]
     Add,
     /// [`ErrorKind::UnknownKey`](crate::ErrorKind::UnknownKey) ends the reading, however bad
-    /// records are handled: the record is not at fault.
+    /// records are handled: the record is valid.
     Error,
     /// Such values are skipped, and counted in [`Progress::left_out`](crate::Progress::left_out).
     Ignore,

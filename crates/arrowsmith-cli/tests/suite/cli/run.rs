@@ -90,7 +90,8 @@ impl Ran {
     }
 }
 
-/// Compares with `tests/snapshots/NAME`, or writes it when asked to.
+/// Compares with `tests/snapshots/NAME`, or writes it with
+/// `ARROWSMITH_UPDATE_SNAPSHOTS=1`.
 #[track_caller]
 pub fn snapshot(name: &str, text: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");

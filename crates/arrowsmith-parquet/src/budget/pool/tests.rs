@@ -18,7 +18,7 @@ fn younger_portions_are_refused_and_the_oldest_is_not() {
     assert!(!young.take(1), "a revoked claim is given nothing more");
     assert_eq!((pool.used(), young.used(), old.used()), (90, 60, 30));
     young.give_back(60);
-    assert!(old.take(170), "alone it has what it asks for");
+    assert!(old.take(170), "alone it gets what it requests");
     assert_eq!(pool.used(), 200);
     old.give_back(200);
     let next = pool.claim();

@@ -5,7 +5,7 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
-    reason = "only tests run the generator, and a fault of its own is to be seen at once"
+    reason = "only tests run the generator, and a bug of its own has to be visible at once"
 )]
 
 mod schema;

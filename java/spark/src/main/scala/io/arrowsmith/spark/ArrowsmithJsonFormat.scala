@@ -29,7 +29,7 @@ import org.apache.spark.util.SerializableConfiguration
 class ArrowsmithJsonFormat private[spark] (private val support: Support)
     extends InferringJsonFormat {
 
-  /** The data source: its options are not known when Spark asks what becomes batches. */
+  /** The data source: its options are not known when Spark calls `supportBatch`. */
   def this() = this(Support.least)
 
   override val shortName: String = "arrowsmith-json"
