@@ -272,7 +272,7 @@ impl Batches {
         self.places.whole
     }
 
-    /// Where to wait for the next one. A thread for each takes as long as a small batch: behind a
+    /// Where to wait for the next one. A thread for each takes as long as a small batch: with a
     /// condition there is one for the first, and after one that took long.
     pub(crate) fn place_of_next(&self) -> Place {
         if self.places.filters && self.took_long { Place::Apart } else { self.places.next }

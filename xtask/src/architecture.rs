@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::shell;
 use crate::tidy::uses;
 
-/// Maximum number of crates behind the library.
+/// Maximum number of crates that the library depends on, itself included.
 const CRATES_MAX: usize = 80;
 
 /// Crates from the lowest layer up, in the order of the document's table: a crate may depend only

@@ -183,7 +183,7 @@ fn the_first_that_does_not_decline_decodes() {
 }
 
 #[test]
-fn a_failure_is_nobody_elses() {
+fn a_failure_ends_the_chain() {
     let (chain, started) = chain(&[Does::Decline, Does::Fail, Does::Decode]);
     for error in start(&chain, &started) {
         assert!(error.unwrap_err().contains("two fails"));

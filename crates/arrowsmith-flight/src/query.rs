@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_say_what_is_asked_for() {
+    fn commands_name_what_is_requested() {
         let query = Query::parse(br#"{"dataset":"a","columns":["x"],"filter":"x > 1","limit":3}"#);
         let query = query.unwrap();
         assert_eq!(query.columns.as_deref(), Some(&["x".to_owned()][..]));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_source_ends_at_the_record_that_was_asked_for() {
+    fn a_repeated_source_ends_at_the_requested_record() {
         let source = Source::new(Workload::Battery).repeated(5_000, 1_000);
         let (text, records) = all(&mut feed(&source, 9, Amount::Records(777), 10));
         assert_eq!(records, 777);

@@ -54,7 +54,7 @@ pub(crate) struct RawPage {
     pub(crate) nulls: usize,
     /// Bytes of the repetition levels at the start of the body.
     pub(crate) rep_bytes: usize,
-    /// Bytes of the definition levels behind them.
+    /// Bytes of the definition levels, which follow.
     pub(crate) def_bytes: usize,
     pub(crate) body: Vec<u8>,
     pub(crate) bounds: Option<Bounds>,

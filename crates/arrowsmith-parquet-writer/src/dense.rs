@@ -208,7 +208,7 @@ impl Dense {
         self.append(leaf, &values, &selection)
     }
 
-    /// Strings behind offsets.
+    /// Strings of an array with offsets.
     fn slices<O: Copy + TryInto<usize>>(
         &mut self,
         offsets: &[O],

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_held_against_what_is_left() {
+    fn lengths_are_checked_against_what_is_left() {
         assert_eq!(Reader::new(&[5, 1, 2]).binary(), Err(ThriftError::Truncated));
         assert_eq!(Reader::new(&[0xf5, 0xff, 0xff, 0x7f]).list(), Err(ThriftError::Truncated));
         assert_eq!(Reader::new(&[0xff, 0xff, 0x7f, 0x55]).skip(MAP), Err(ThriftError::Truncated));

@@ -239,7 +239,7 @@ mod tests {
             assert!(read(&mut first, len / 2, 70_001) == text[..len / 2], "{len}");
             let mut second = first.again().unwrap();
             assert!(read(&mut second, usize::MAX, 1 << 20) == text, "{len}");
-            // The first one is behind now.
+            // The second one has read more than the first one now.
             assert!(read(&mut first, usize::MAX, 333_333) == text[len / 2..], "{len}");
             assert!(read(&mut first.again().unwrap(), usize::MAX, 1 << 16) == text, "{len}");
         }

@@ -50,7 +50,7 @@ pub enum Workload {
     Battery,
     /// The same shape with values over the whole 64 bits.
     BatteryU64,
-    /// Trip report with 11 fields, small values: the schema behind the tables of the JSON paper.
+    /// Trip report with 11 fields, small values: the schema of the tables of the JSON paper.
     Trip,
     /// Trip report with 11 fields, values over the whole 64 bits.
     TripU64,

@@ -62,7 +62,7 @@ fn goals_are_judged_round_by_round() {
 }
 
 #[test]
-fn a_wrong_result_is_nobodys_goal() {
+fn a_wrong_result_is_not_a_goal() {
     let mut report = report();
     for row in &mut report.rows {
         row.set("valid", row.engine() != "cpp" && row.engine() != "java");

@@ -92,7 +92,7 @@ fn our_engine_serves_both_of_its_names() {
 }
 
 #[test]
-fn a_wrong_result_is_marked_and_is_nobodys_rival() {
+fn a_wrong_result_is_marked_and_not_compared_with() {
     let asked = options(&["trip"], &["arrowsmith-cpu", "arrow-json"]);
     let report = run(&asked, vec![Box::new(Ours { wrong: true })], &mut |_| ()).unwrap();
     assert!(!report.rows[0].valid());

@@ -122,7 +122,7 @@ fn strings_are_compared_with_their_kind() {
 }
 
 #[test]
-fn files_are_kept_where_that_is_asked_for() {
+fn files_are_kept_with_the_option() {
     let folder = tempfile::tempdir().unwrap();
     let mut asked = options(folder.path(), &["int64-plain"], &["parquet-rs"]);
     asked.keep_files = true;

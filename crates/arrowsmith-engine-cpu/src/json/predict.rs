@@ -266,7 +266,7 @@ impl Predictor {
         self.insert(slots, member, due, due)
     }
 
-    /// Moves the slot at `place` behind the member before it, if it is not there yet. Returns the
+    /// Moves the slot at `place` after the member before it, if it is not there yet. Returns the
     /// slot expected after it.
     fn after(&mut self, slots: &mut [Slot], place: usize, due: usize) -> usize {
         if place >= due {

@@ -4,7 +4,7 @@
 use crate::common::Sql;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_nested_can_be_asked_for() {
+async fn nested_fields_can_be_queried() {
     let sql = Sql::new().await;
     for (statement, expected) in [
         ("select tags[1] from rows order by a", "x\n\nz"),

@@ -79,7 +79,7 @@ fn compression_can_be_refused() {
 }
 
 #[test]
-fn a_declared_length_is_held_against_the_bytes() {
+fn a_declared_length_is_checked_against_the_bytes() {
     for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
         let declared = 32_000_u64.to_le_bytes();
         for lie in [1 << 61, 1 << 40, 1 << 31, u64::MAX - 1, 1 << 63] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What calls share, and the reads behind them: the description of a query's flight, and the
+//! What calls share, and their reads: the description of a query's flight, and the
 //! messages of a ticket. It knows no call.
 
 use std::sync::Arc;

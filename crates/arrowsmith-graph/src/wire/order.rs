@@ -34,7 +34,7 @@ pub(super) fn follows(
     !keys.unique
 }
 
-/// The position behind these members.
+/// The position after these members.
 fn skip(message: &[u8], members: &[Member], mut at: usize) -> usize {
     for member in members {
         at += member.wire_bytes() as usize;

@@ -197,7 +197,7 @@ fn keys_out_of_order_are_refused_where_they_are() {
     let at = |position: u64| {
         Err(format!("object 0, T: would be refused: byte {position}: value-out-of-range"))
     };
-    // Behind the number of objects, a type, and the number of elements.
+    // After the number of objects, a type, and the number of elements.
     assert_eq!(answer(0, set(&[1, 1])), at(16));
     assert_eq!(answer(0, set(&[0, 5, 2, 9])), at(20));
     assert_eq!(answer(1, set(&[200, 1])), at(33));

@@ -33,7 +33,7 @@ fn all_refusals_are_listed_in_one_run() {
     assert!(error.contains("T::(x, y): is a union"), "{error}");
 }
 
-/// What is behind a refused class, member or alternative is refused in the same run.
+/// What comes after a refused class, member or alternative is refused in the same run.
 #[test]
 fn refusals_do_not_hide_others() {
     let folder = Folder::new("hidden-refusals");

@@ -107,7 +107,7 @@ fn types_of_the_library_are_sent_and_attacked() {
     let any = column("any").as_struct();
     assert_eq!(any.column_names()[..2], ["which", "0: std::monostate"]);
     assert!(column("tuple").as_struct().column_by_name("2").is_some());
-    // Nulls where no message has any, with values behind them.
+    // Nulls where no message has any, with values below them.
     let without = |array: &ArrayRef| {
         let nulls = NullBuffer::new_null(array.len());
         make_array(array.to_data().into_builder().nulls(Some(nulls)).build().unwrap())

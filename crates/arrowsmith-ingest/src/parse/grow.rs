@@ -29,7 +29,8 @@ pub(super) fn version(stream: &Stream, jobs: &[Job]) -> Option<Arc<Compiled>> {
 }
 
 /// Whether a job's grants of memory cover what it becomes with this version. What is missing is
-/// granted if it is free: a parser must not wait, as what would give it back may be behind it.
+/// granted if it is free: a parser must not wait, because the job that would release memory may be
+/// queued after this one.
 pub(super) fn fits(stream: &Stream, compiled: &Compiled, job: &mut Job) -> bool {
     if Arc::ptr_eq(&job.compiled.plan, &compiled.plan) {
         return true;

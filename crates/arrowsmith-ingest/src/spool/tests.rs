@@ -124,7 +124,7 @@ fn a_torn_end_is_cut_off() {
 }
 
 #[test]
-fn damage_is_passed_over_wherever_it_is() {
+fn damage_is_skipped_wherever_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let mut spool = open(folder.path(), 1 << 20).unwrap();
     let mut ends = vec![0];

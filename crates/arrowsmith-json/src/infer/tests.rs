@@ -146,7 +146,7 @@ fn records_that_are_no_objects() {
 }
 
 #[test]
-fn timestamps_if_asked_for() {
+fn timestamps_if_requested() {
     let times = |values: &[&str]| {
         let quoted: Vec<String> = values.iter().map(|value| format!("\"{value}\"")).collect();
         let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
@@ -288,7 +288,7 @@ fn records_after_those_that_are_not_json_are_seen_in_any_framing() {
 }
 
 #[test]
-fn what_is_no_json_is_an_error_or_passed_over() {
+fn what_is_no_json_is_an_error_or_skipped() {
     let depth = Limits::default().with_depth_max(3);
     let cases = [
         ("{\"a\":1}\n{\"a\":}\n", ErrorKind::Syntax, 2, 13),

@@ -209,7 +209,7 @@ fn memory_is_returned() {
 }
 
 #[test]
-fn a_folder_with_other_things_is_left_alone() {
+fn a_folder_with_other_things_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("mine.txt"), "mine").unwrap();
     let layout = Layout::named("small").unwrap();

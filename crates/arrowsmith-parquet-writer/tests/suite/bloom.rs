@@ -90,7 +90,7 @@ fn passes(bits: &[u8], value: &[u8]) -> bool {
     })
 }
 
-/// The bits of a chunk's filter, whose number of bytes is a power of two, behind a short header.
+/// The bits of a chunk's filter, whose number of bytes is a power of two, after a short header.
 fn bits(file: &Bytes, chunk: &ColumnChunkMetaData) -> Option<Bytes> {
     let start = chunk.bloom_filter_offset()? as usize;
     let length = chunk.bloom_filter_length()? as usize;

@@ -64,9 +64,9 @@ fn an_interval_is_one_beside_a_logical_type_that_is_none() {
 }
 
 #[test]
-fn fields_that_nobody_knows_are_passed_over() {
+fn unknown_fields_are_skipped() {
     let bytes = file(Arc::new(Int64Array::from(vec![1, 2, 3])));
-    // Behind the version: 15: UUID, 100: a map of i32 to doubles, 101: a set of structures, then
+    // After the version: 15: UUID, 100: a map of i32 to doubles, 101: a set of structures, then
     // the schema.
     let uuid = [&[0xed][..], &[7; 16]].concat();
     let map = [&[0x0b, 200, 1, 1, 0x57, 2][..], &[0; 8]].concat();

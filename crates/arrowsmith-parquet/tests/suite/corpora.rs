@@ -38,7 +38,7 @@ const DECIDED: [(&str, &str); 11] = [
     ("parquet-duckdb/parquet_column_num_values_mismatch.parquet", "only they"),
     ("parquet-testing/bad_data/ARROW-RS-GH-6229-DICTHEADER.parquet", "no number of values"),
     ("parquet-cudf/nested-unsigned-malformed.parquet", "only they"),
-    // They read on behind the last value.
+    // They read on after the last value.
     ("parquet-testing/bad_data/ARROW-GH-41321.parquet", "only we"),
 ];
 
@@ -236,7 +236,7 @@ fn compare(bytes: &Bytes) -> Option<String> {
             let (ours, theirs) = (ours(&file, row_group, leaf), theirs(&reader, row_group, leaf));
             match (ours, theirs) {
                 (Ok(ours), Ok(theirs)) => {
-                    // They hand out pages behind the last value, too.
+                    // They return pages after the last value, too.
                     let differs =
                         ours.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
                     if let Some(page) = differs {

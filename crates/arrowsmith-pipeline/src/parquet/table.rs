@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_column_may_be_asked_for() {
+    fn a_part_of_a_column_may_be_requested() {
         let inner = record(&[("c", DataType::Int8), ("d", DataType::Int8)]);
         let field = Field::new("a", record(&[("b", inner), ("e", DataType::Int8)]), true);
         for (requested, expected) in [

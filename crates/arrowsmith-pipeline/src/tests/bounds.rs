@@ -158,7 +158,7 @@ impl Read for Silent {
 }
 
 #[test]
-fn a_pipe_that_nobody_writes_to_hangs_neither_cancelling_nor_dropping() {
+fn a_pipe_without_a_writer_hangs_neither_cancelling_nor_dropping() {
     let (keep, receiver) = mpsc::channel();
     let started = Instant::now();
     let cancel = Arc::new(AtomicBool::new(false));

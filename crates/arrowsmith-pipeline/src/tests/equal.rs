@@ -140,7 +140,7 @@ fn no_input_is_no_batch() {
 }
 
 #[test]
-fn batches_have_the_rows_asked_for() {
+fn batches_have_the_requested_rows() {
     let (_, text) = texts(1000).swap_remove(0);
     let whole = pipeline(cpu(), Input::bytes(text.clone())).threads(1).start().unwrap();
     let expected = rows(whole);
@@ -164,7 +164,7 @@ fn batches_have_the_rows_asked_for() {
 }
 
 #[test]
-fn batches_have_about_the_bytes_asked_for() {
+fn batches_have_about_the_requested_bytes() {
     let (_, text) = texts(20_000).swap_remove(0);
     for (chunk, size) in [(1000, 50_000), (1 << 20, 50_000)] {
         let batches = pipeline(cpu(), Input::bytes(text.clone()))

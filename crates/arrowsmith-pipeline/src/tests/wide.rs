@@ -73,7 +73,7 @@ fn parts_of_a_piece_count_records_and_lines_like_the_whole() {
 }
 
 #[test]
-fn a_batch_that_nobody_flushes_is_an_error_and_no_abort() {
+fn a_batch_that_is_not_flushed_is_an_error_and_no_abort() {
     let mut options = limits(1 << 20);
     options.limits = options.limits.with_batch_bytes_max(2 << 20);
     let mut decoder = PushDecoder::new(&wide(1000), cpu().as_ref(), &options).unwrap();

@@ -145,7 +145,7 @@ async fn what_is_given_up_is_taken_again_in_order_only(broker: &Arc<Broker>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tls_and_tokens_are_asked_for_and_checked() {
+async fn tls_and_tokens_are_required_and_checked() {
     let Some(broker) = start("test-secure", 16_850, true) else { return };
     let secure = broker.folder().join("secure");
     let token = std::fs::read_to_string(secure.join("token")).unwrap();

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_done_where_there_is_a_choice() {
+    fn requests_are_met_where_there_is_a_choice() {
         let asked =
             |writers, shape: Shape| Choice::new(&wide(), Shape { writers, ..shape }).sets(shape);
         assert_eq!(asked(Writers::Own, TWO), 4);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`SortSink`]: a file whose rows are sorted, in bounded memory: a sink in front of another.
+//! [`SortSink`]: a file whose rows are sorted, in bounded memory: a sink before another
+//! one.
 //!
 //! Rows are collected up to [`SortOptions::bytes_max`]. If there are more, what has been collected
-//! is sorted and written to a temporary file, a *run*; at the end the runs are merged into the sink
-//! behind. Rows with equal keys keep their order. Nulls are last, in both directions.
+//! is sorted and written to a temporary file, a *run*; at the end the runs are merged into the
+//! next sink. Rows with equal keys keep their order. Nulls are last, in both directions.
 
 mod key;
 mod run;
@@ -128,7 +129,7 @@ impl Sink for SortSink {
         if self.waiting_bytes >= self.bytes_max { self.spill() } else { Ok(()) }
     }
 
-    /// Bytes that the sink behind has written: all of them at the end.
+    /// Bytes that the next sink has written: all of them at the end.
     fn bytes(&mut self) -> Result<u64> {
         self.sink.bytes()
     }

@@ -413,7 +413,7 @@ fn a_stream_gives_everything_and_then_the_error() {
 }
 
 #[test]
-fn a_stream_that_nobody_polls_holds_the_reading_up_and_ends_when_dropped() {
+fn a_stream_that_is_not_polled_stops_reading_and_ends_when_dropped() {
     let text = text(200_000);
     let reader = ReaderBuilder::new()
         .options(JsonReadOptions { threads: Some(1), ..JsonReadOptions::default() })

@@ -375,7 +375,7 @@ fn an_existing_output_is_replaced_only_by_a_whole_one() {
 }
 
 #[test]
-fn progress_as_lines_when_asked_for() {
+fn progress_as_lines_when_requested() {
     let folder = Folder::new();
     generate(&folder, &["battery", "--bytes", "1MiB"], "b.jsonl");
     let args =

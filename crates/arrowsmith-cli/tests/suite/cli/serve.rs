@@ -67,7 +67,7 @@ fn files_are_served_and_fetched() {
 }
 
 #[test]
-fn a_token_is_asked_for() {
+fn a_token_is_required() {
     let folder = Folder::new();
     folder.write("a.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     folder.write("tokens", "open-sesame\n");

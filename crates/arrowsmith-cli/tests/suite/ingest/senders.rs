@@ -93,7 +93,7 @@ fn a_line_of_a_gibibyte_takes_no_memory() {
 }
 
 #[test]
-fn who_dawdles_is_sent_away_and_hinders_nobody() {
+fn slow_clients_are_disconnected_and_delay_no_others() {
     let mut service = Service::start("", "", "[limits]\nrecord_seconds = 1\nidle_seconds = 2\n");
     let (tcp, http) = (service.tcp, service.http);
     let dawdle = move |port: u16, text: &'static [u8]| {

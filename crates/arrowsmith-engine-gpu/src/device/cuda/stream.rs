@@ -14,7 +14,7 @@ use crate::abi::{COPY_PARTS, CopyArgs, CopyPart, Shared, bytes_of};
 use crate::device::{BLOCK, Event, Ptr, Stream, failure, host_len};
 
 /// Copies of at most this many bytes are made by a kernel: a copy engine serves the streams in
-/// turn, and a small copy would wait behind one of some megabytes of another stream.
+/// turn, and a small copy would wait for one of some megabytes of another stream.
 const KERNEL_BYTES_MAX: usize = 4 << 10;
 
 /// Each part of a result begins at a multiple of this.

@@ -698,7 +698,7 @@ fn of_several_broken_columns_the_first_is_told() {
 }
 
 #[test]
-fn memory_is_bounded_when_nobody_reads() {
+fn memory_is_bounded_without_a_reader() {
     let all = rows(0, 300_000);
     let bytes = file(&all, 20_000);
     let limits = Limits::default().with_memory_bytes_max(1 << 20);
