@@ -24,7 +24,7 @@ COLUMNS = {"lineitem": "l_partkey", "taxi": "PULocationID"}
 QUERIES = ["all columns", "one sum"]
 
 
-def ray_queries(is_ours, path, column):
+def ray_queries(use_arrowsmith, path, column):
     import pyarrow.compute as pc
     import ray
 
@@ -32,7 +32,7 @@ def ray_queries(is_ours, path, column):
     ray.data.DataContext.get_current().enable_progress_bars = False
 
     def read():
-        if is_ours:
+        if use_arrowsmith:
             import arrowsmith.ray
 
             return arrowsmith.ray.read_json(path)
@@ -49,11 +49,11 @@ def ray_queries(is_ours, path, column):
     return everything, one
 
 
-def daft_queries(is_ours, path, column):
+def daft_queries(use_arrowsmith, path, column):
     import daft
 
     def read():
-        if is_ours:
+        if use_arrowsmith:
             import arrowsmith.daft
 
             return arrowsmith.daft.read_json(path)
@@ -65,7 +65,7 @@ def daft_queries(is_ours, path, column):
     return lambda: len(read().collect()), one
 
 
-def dask_queries(is_ours, path, column):
+def dask_queries(use_arrowsmith, path, column):
     import concurrent.futures
     import multiprocessing
 
@@ -77,7 +77,7 @@ def dask_queries(is_ours, path, column):
     dask.config.set(scheduler="processes", pool=pool)
 
     def read():
-        if is_ours:
+        if use_arrowsmith:
             import arrowsmith.dask
 
             return arrowsmith.dask.read_json(path)

@@ -52,7 +52,7 @@ def main():
         say({"seconds": seconds, "rows": rows, "check": check, "peak_rss_mb": peak})
 
 
-def polars_query(is_ours, workload, path):
+def polars_query(use_arrowsmith, workload, path):
     import polars as pl
 
     condition, group, number, mean = QUERIES[workload]
@@ -70,7 +70,7 @@ def polars_query(is_ours, workload, path):
         compare = {"<": "__lt__", ">": "__gt__", ">=": "__ge__"}[sign]
         value = float(value) if "." in value else int(value)
         wanted = getattr(column(name), compare)(value) & wanted
-    if is_ours:
+    if use_arrowsmith:
         import arrowsmith
 
         def scan():
@@ -92,11 +92,11 @@ def polars_query(is_ours, workload, path):
     return run
 
 
-def duckdb_query(is_ours, workload, path):
+def duckdb_query(use_arrowsmith, workload, path):
     import duckdb
 
     condition, group, number, mean = QUERIES[workload]
-    source = "t" if is_ours else f"read_json('{path}', format = 'newline_delimited')"
+    source = "t" if use_arrowsmith else f"read_json('{path}', format = 'newline_delimited')"
     query = (
         f"select {group} as key, sum({number})::bigint as sum, avg({mean}) as mean, "
         f"count(*)::bigint as count from {source} where {condition} group by all"
@@ -104,7 +104,7 @@ def duckdb_query(is_ours, workload, path):
 
     def run():
         connection = duckdb.connect()
-        if is_ours:
+        if use_arrowsmith:
             import arrowsmith
 
             arrowsmith.scan_json(path).to_duckdb(connection).create_view("t")
@@ -113,20 +113,20 @@ def duckdb_query(is_ours, workload, path):
     return run
 
 
-def pandas_frame(is_ours, workload, path):
+def pandas_frame(use_arrowsmith, workload, path):
     import pandas as pd
 
-    if is_ours:
+    if use_arrowsmith:
         import arrowsmith
 
         return lambda: arrowsmith.read_json(path).to_pandas()
     return lambda: pd.read_json(path, lines=True)
 
 
-def first_rows(is_ours, workload, path):
+def first_rows(use_arrowsmith, workload, path):
     import polars as pl
 
-    if is_ours:
+    if use_arrowsmith:
         import arrowsmith
 
         return lambda: arrowsmith.scan_json(path).limit(10).collect().to_pyarrow()

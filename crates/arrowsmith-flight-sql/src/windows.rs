@@ -253,7 +253,7 @@ impl WindowUDFImpl for Guarded<WindowUDF> {
 struct Evaluated {
     inner: Box<dyn PartitionEvaluator>,
     values: Values,
-    /// Size of the values of the statement that may stand in a row, in bytes.
+    /// Size of the values of the statement that may be in a row, in bytes.
     filler: u64,
 }
 

@@ -25,7 +25,7 @@ use crate::produce::segments;
 use crate::service::exchange::exchange;
 use crate::service::{Replies, Shared};
 use crate::ticket::TICKET_BYTES_MAX;
-use crate::unauthenticated::Guest;
+use crate::unauthenticated::ClientConnection;
 
 const DO_GET: &str = "/arrow.flight.protocol.FlightService/DoGet";
 const DO_EXCHANGE: &str = "/arrow.flight.protocol.FlightService/DoExchange";
@@ -42,24 +42,24 @@ pub(crate) struct Calls {
     shared: Arc<Shared>,
     routes: Routes,
     /// Whose connection it is; none before there is one.
-    guest: Option<Arc<Guest>>,
+    client: Option<Arc<ClientConnection>>,
 }
 
 impl Calls {
     pub(crate) fn new(shared: Arc<Shared>, routes: Routes) -> Self {
-        Self { shared, routes, guest: None }
+        Self { shared, routes, client: None }
     }
 
     /// For one connection.
-    pub(crate) fn of(&self, guest: &Arc<Guest>) -> Self {
-        Self { guest: Some(Arc::clone(guest)), ..self.clone() }
+    pub(crate) fn of(&self, client: &Arc<ClientConnection>) -> Self {
+        Self { client: Some(Arc::clone(client)), ..self.clone() }
     }
 
     /// Whether a call may come in, and its connection with it.
     async fn admit(&self, headers: &http::HeaderMap) -> Result<(), Status> {
         self.shared.guard.check(headers)?;
-        match &self.guest {
-            Some(guest) => guest.admit().await,
+        match &self.client {
+            Some(client) => client.admit().await,
             None => Ok(()),
         }
     }

@@ -38,7 +38,7 @@ use crate::options::{Options, Tls};
 use crate::produce::Governor;
 use crate::service::{Service, Shared};
 use crate::ticket::Signer;
-use crate::unauthenticated::{Guest, Lobby};
+use crate::unauthenticated::{ClientConnection, ConnectionLimits};
 
 /// How long a call for the page of metrics may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -208,7 +208,7 @@ async fn accept(
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let lobby = Lobby::new(&shared.options);
+    let limits = ConnectionLimits::new(&shared.options);
     // Each connection holds a sender; that they are all gone is seen here.
     let (alive, mut all_gone) = mpsc::channel::<()>(1);
     loop {
@@ -221,17 +221,17 @@ async fn accept(
             Err(error) => {
                 // Too many open files, for one.
                 warn!(%error, "a connection was not accepted");
-                lobby.evict_oldest();
+                limits.evict_oldest();
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let guest = Arc::new(lobby.enter());
-        let (tls, calls, shared) = (tls.clone(), calls.of(&guest), Arc::clone(&shared));
+        let client = Arc::new(limits.enter());
+        let (tls, calls, shared) = (tls.clone(), calls.of(&client), Arc::clone(&shared));
         let (stopped, alive) = (stopped.clone(), alive.clone());
         tokio::spawn(async move {
             shared.metrics.connections.inc();
-            connect(socket, tls, calls, &guest, stopped).await;
+            connect(socket, tls, calls, &client, stopped).await;
             shared.metrics.connections.dec();
             drop(alive);
         });
@@ -252,16 +252,16 @@ async fn connect(
     socket: TcpStream,
     tls: Option<TlsAcceptor>,
     calls: Calls,
-    guest: &Guest,
+    client: &ClientConnection,
     stopped: watch::Receiver<bool>,
 ) {
     // An error here concerns the peer only.
     let _ = socket.set_nodelay(true);
     let socket = Gathered::new(socket);
     match tls {
-        None => serve(socket, calls, guest, stopped).await,
-        Some(tls) => match guest.in_time(tls.accept(socket)).await {
-            Some(Ok(socket)) => serve(socket, calls, guest, stopped).await,
+        None => serve(socket, calls, client, stopped).await,
+        Some(tls) => match client.in_time(tls.accept(socket)).await {
+            Some(Ok(socket)) => serve(socket, calls, client, stopped).await,
             Some(Err(error)) => debug!(%error, "no TLS handshake"),
             None => debug!("the TLS handshake took too long"),
         },
@@ -271,13 +271,13 @@ async fn connect(
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     mut socket: S,
     calls: Calls,
-    guest: &Guest,
+    client: &ClientConnection,
     mut stopped: watch::Receiver<bool>,
 ) {
     // The library below waits for this as long as it takes.
     let mut preface = [0; PREFACE.len()];
     let began = tokio::select! {
-        read = guest.in_time(socket.read_exact(&mut preface)) => matches!(read, Some(Ok(_))),
+        read = client.in_time(socket.read_exact(&mut preface)) => matches!(read, Some(Ok(_))),
         () = ended(&mut stopped) => false,
     };
     if !began || preface != PREFACE {
@@ -303,7 +303,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        () = guest.given_up() => {
+        () = client.given_up() => {
             debug!("a connection without a call was closed");
             return;
         }

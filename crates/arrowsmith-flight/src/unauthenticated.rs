@@ -17,30 +17,34 @@ use tonic::Status;
 use crate::options::Options;
 
 /// Maximum number of unauthenticated connections.
-const STRANGERS_MAX: usize = 1024;
+const UNAUTHENTICATED_MAX: usize = 1024;
 
 /// The slots of connections, and the time limit of authentication.
 #[derive(Debug)]
-pub(crate) struct Lobby {
+pub(crate) struct ConnectionLimits {
     slots: Arc<Slots>,
     /// One permit for each admitted connection; others wait here.
     turns: Arc<Semaphore>,
     time: Duration,
 }
 
-impl Lobby {
+impl ConnectionLimits {
     pub(crate) fn new(options: &Options) -> Arc<Self> {
         let known = options.connections_max.clamp(1, Semaphore::MAX_PERMITS);
         Arc::new(Self {
-            slots: Slots::with_unauthenticated(known, (known / 4).min(STRANGERS_MAX)),
+            slots: Slots::with_unauthenticated(known, (known / 4).min(UNAUTHENTICATED_MAX)),
             turns: Arc::new(Semaphore::new(known)),
             time: options.handshake_timeout,
         })
     }
 
     /// Takes a slot. The oldest unauthenticated connection is evicted if there are too many.
-    pub(crate) fn enter(self: &Arc<Self>) -> Guest {
-        Guest { slot: self.slots.enter(), turn: OnceCell::new(), lobby: Arc::clone(self) }
+    pub(crate) fn enter(self: &Arc<Self>) -> ClientConnection {
+        ClientConnection {
+            slot: self.slots.enter(),
+            turn: OnceCell::new(),
+            limits: Arc::clone(self),
+        }
     }
 
     /// Evicts the oldest unauthenticated connection, when the system cannot open another one.
@@ -51,19 +55,19 @@ impl Lobby {
 
 /// One connection. Its slot is released before its permit.
 #[derive(Debug)]
-pub(crate) struct Guest {
+pub(crate) struct ClientConnection {
     slot: Slot,
     turn: OnceCell<OwnedSemaphorePermit>,
-    lobby: Arc<Lobby>,
+    limits: Arc<ConnectionLimits>,
 }
 
-impl Guest {
+impl ClientConnection {
     /// Admits the connection, after an authorized call. If there are too many it waits for its
     /// turn, up to the time limit of authentication.
     pub(crate) async fn admit(&self) -> Result<(), Status> {
         let full = || Status::resource_exhausted("too many connections");
         let turn = self.turn.get_or_try_init(|| async {
-            let turn = timeout(self.lobby.time, Arc::clone(&self.lobby.turns).acquire_owned());
+            let turn = timeout(self.limits.time, Arc::clone(&self.limits.turns).acquire_owned());
             turn.await.ok().and_then(Result::ok).ok_or_else(full)
         });
         turn.await?;
@@ -74,7 +78,7 @@ impl Guest {
     /// evicted.
     pub(crate) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
-            done = timeout(self.lobby.time, work) => done.ok(),
+            done = timeout(self.limits.time, work) => done.ok(),
             () = self.slot.evicted() => None,
         }
     }
@@ -82,7 +86,7 @@ impl Guest {
     /// Waits until the time limit of the first call is over without one, or until it is evicted.
     pub(crate) async fn given_up(&self) {
         // A call that waits for its turn has the same time again.
-        let late = tokio::time::sleep(2 * self.lobby.time);
+        let late = tokio::time::sleep(2 * self.limits.time);
         tokio::select! {
             () = late => {}
             () = self.slot.evicted() => {}
@@ -106,26 +110,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_stranger_makes_room_and_no_client_does() {
-        let lobby = Lobby::new(&options(1000));
-        let first = lobby.enter();
+    async fn the_oldest_unauthenticated_connection_is_evicted_and_no_client() {
+        let limits = ConnectionLimits::new(&options(1000));
+        let first = limits.enter();
         first.admit().await.unwrap();
-        let strangers: Vec<_> = (0..250).map(|_| lobby.enter()).collect();
-        let _one_more = lobby.enter();
-        strangers[0].given_up().await;
-        assert!(strangers[0].admit().await.is_err());
-        for stays in [&first, &strangers[1]] {
+        let silent: Vec<_> = (0..250).map(|_| limits.enter()).collect();
+        let _one_more = limits.enter();
+        silent[0].given_up().await;
+        assert!(silent[0].admit().await.is_err());
+        for stays in [&first, &silent[1]] {
             assert_eq!(stays.in_time(std::future::ready(7)).await, Some(7));
         }
-        lobby.evict_oldest();
-        strangers[1].given_up().await;
+        limits.evict_oldest();
+        silent[1].given_up().await;
     }
 
     #[tokio::test]
     async fn a_client_too_many_waits_and_is_told() {
         let options = Options { handshake_timeout: Duration::from_millis(1), ..options(1) };
-        let lobby = Lobby::new(&options);
-        let (first, second) = (lobby.enter(), lobby.enter());
+        let limits = ConnectionLimits::new(&options);
+        let (first, second) = (limits.enter(), limits.enter());
         first.admit().await.unwrap();
         first.admit().await.unwrap();
         assert_eq!(second.admit().await.unwrap_err().code(), tonic::Code::ResourceExhausted);

@@ -4,7 +4,7 @@
 // records.
 "use strict";
 
-const LIVE = 120; // Points of the chart that are collected here, a second each, until the service has more.
+const LIVE = 120; // Points of the chart that are collected here, one per second, until the service has more.
 const COLOURS = ["--blue", "--good", "--warn", "--bad", "--soft"];
 const LOST_MS = 5000; // Without news for so long, the page says so.
 const POLL_MS = 1000;

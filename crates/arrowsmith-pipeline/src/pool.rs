@@ -4,8 +4,8 @@
 //!
 //! There is one lock, held for moments only. The cutter is passed from thread to thread, so that
 //! reading and framing run concurrently with decoding without a thread of their own. Memory is
-//! bounded by admission: no piece is cut while the bytes in flight, and those expected of the next
-//! piece, exceed the budget; so a consumer that does not read stops all threads. A piece that
+//! bounded by admission: no piece is split off while the bytes in flight, and those expected of the
+//! next piece, exceed the budget; so a consumer that does not read stops all threads. A piece that
 //! becomes much larger than expected is stored in parts, with the same limit; only the piece that
 //! is next in order may always continue, and only then is a record decoded that takes more than a
 //! batch by itself: one at a time.
@@ -31,7 +31,7 @@ struct State {
     cutter: Option<Cutter>,
     /// Outputs with their bytes, by number: the parts of each that are complete.
     ready: BTreeMap<u64, VecDeque<(Output, usize)>>,
-    /// Numbers of the next piece to be cut, and of the next to be consumed.
+    /// Numbers of the next piece to be split off, and of the next to be consumed.
     next_cut: u64,
     next_out: u64,
     /// No output has this number or a higher one.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Coercions: values that a column takes beyond those of its type, where that is exact.
 //!
-//! They stand in a field's metadata, as text, so that a schema carries them through every
+//! They are stored in a field's metadata, as text, so that a schema carries them through every
 //! interface; [`Plan`](crate::Plan) moves them from the schema into its nodes, and the schema of
 //! the decoded batches has none. `docs/design/0002-json-semantics.md` defines them.
 

@@ -29,9 +29,9 @@ pub(crate) struct Guarded {
 
 /// The connection of a request.
 #[derive(Clone)]
-pub(crate) struct Guest(Arc<Slot>);
+pub(crate) struct ClientConnection(Arc<Slot>);
 
-impl Guest {
+impl ClientConnection {
     /// Admits the connection. `false` if there is no slot.
     pub(crate) fn admit(&self) -> bool {
         self.0.admit()
@@ -69,10 +69,10 @@ pub(crate) fn incoming(
 }
 
 impl Connected for Guarded {
-    type ConnectInfo = Guest;
+    type ConnectInfo = ClientConnection;
 
-    fn connect_info(&self) -> Guest {
-        Guest(Arc::clone(&self.slot))
+    fn connect_info(&self) -> ClientConnection {
+        ClientConnection(Arc::clone(&self.slot))
     }
 }
 

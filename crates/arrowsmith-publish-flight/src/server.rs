@@ -28,7 +28,7 @@ use tonic::{Request, Response, Status, Streaming};
 use tracing::{info, warn};
 
 use crate::feed::{Feed, FeedSchema, Next, Start};
-use crate::guarded::{Guest, incoming};
+use crate::guarded::{ClientConnection, incoming};
 use crate::options::{FlightOptions, Tls};
 
 /// A server, and what it serves. It ends when the last of its streams drops it.
@@ -165,7 +165,7 @@ impl tonic::service::Interceptor for Allowed {
 
 /// Admits the connection of an authorized request.
 fn stay(request: Request<()>) -> Result<Request<()>, Status> {
-    match request.extensions().get::<Guest>().map(Guest::admit) {
+    match request.extensions().get::<ClientConnection>().map(ClientConnection::admit) {
         Some(false) => Err(Status::resource_exhausted("there are too many connections")),
         _ => Ok(request),
     }

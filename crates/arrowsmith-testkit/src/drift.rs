@@ -212,7 +212,7 @@ pub fn schema(records: &[Value]) -> Schema {
     }
 }
 
-/// The schema of these records where bad ones are left out: among objects, all others are bad.
+/// The schema of these records where bad ones are skipped: among objects, all others are bad.
 pub fn schema_of_good(records: &[Value]) -> Schema {
     let objects = records.iter().filter(|record| as_object(record).is_some());
     let objects: Vec<Value> = objects.cloned().collect();

@@ -36,7 +36,7 @@ pub enum Part {
 }
 
 /// Splits files of JSON into parts of about `bytes` stored bytes each. A plain local file with one
-/// record per line is cut where it is larger than that; no other file is.
+/// record per line is split where it is larger than that; no other file is.
 ///
 /// # Errors
 /// [`Error::Config`] for an input that cannot be read again, and for options that concern the whole
@@ -65,8 +65,8 @@ pub fn split_json(
     })
 }
 
-/// Splits Parquet files into parts of about `bytes` stored bytes each. Larger files are cut between
-/// row groups.
+/// Splits Parquet files into parts of about `bytes` stored bytes each. Larger files are split
+/// between row groups.
 ///
 /// # Errors
 /// [`Error::Config`] for an input that cannot be read again, and for options that concern the whole

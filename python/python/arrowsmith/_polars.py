@@ -2,7 +2,7 @@
 """A scan as a polars LazyFrame; expressions of polars as conditions.
 
 A condition may keep more rows than the expression, never fewer: polars applies the expression
-again. What is not understood is therefore left out, conjunct by conjunct.
+again. Conjuncts that are not understood are therefore omitted.
 """
 
 import inspect

@@ -79,7 +79,7 @@ class Scan:
         before = self._options.get("columns")
         if isinstance(before, (list, tuple)):
             names = [kept for name in names for kept in self._kept(name, before)]
-        # A key of a column that is left out would be an unknown one.
+        # A key of a column that is not selected would be an unknown one.
         return self._with(columns=names, unknown_keys=None)
 
     def filter(self, condition: object) -> "Scan":
@@ -157,7 +157,7 @@ class Scan:
         """Return scans that read the same rows one after another, each of about ``size`` bytes.
 
         They can be pickled, for other processes and machines, where their files have the same
-        names. Small files are read together; JSON with one record per line is cut between lines,
+        names. Small files are read together; JSON with one record per line is split between lines,
         Parquet between row groups; compressed JSON and JSON in stores are not cut. All parts have
         the schema of this scan. If it is inferred, a record with another key is an error, unless
         ``late_keys="ignore"``. Each is read by one thread, unless ``threads`` is given.

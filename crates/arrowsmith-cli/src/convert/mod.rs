@@ -96,7 +96,7 @@ pub fn run(args: &ConvertArgs, interrupt: &Interrupt) -> Outcome {
         work.rejects.report();
         work.report(summary, started);
         if drops_keys {
-            work.report_left_out();
+            work.report_skipped_values();
         }
         if let Some(counted) = engine.summary() {
             eprintln!("{counted}");
@@ -216,14 +216,14 @@ impl Work {
         sink.finish().map(Some).map_err(Failure::output)
     }
 
-    /// Says for what the inferred schema has no column.
-    fn report_left_out(&self) {
+    /// Warns of values that were skipped, because the inferred schema has no column for them.
+    fn report_skipped_values(&self) {
         if let (values @ 1.., Some(key)) = self.reader.progress().left_out() {
             let (values, what) = (grouped(values), if values == 1 { "value" } else { "values" });
             eprintln!(
-                "warning: {values} {what} left out: key {key:?}, and whatever else came after the \
-                 records that the schema was inferred from; --infer-records all looks at all of \
-                 them"
+                "warning: {values} {what} skipped: key {key:?}, and every other key that first \
+                 appears after the records that the schema was inferred from; --infer-records all \
+                 infers it from all of them"
             );
         }
     }

@@ -2,7 +2,7 @@
 // Shared by the kernels that split one page among many blocks of threads.
 //
 // A page whose elements each tell where the next one begins (elements of Snappy, strings after
-// their lengths) is a chain that only a walk from its start finds. So the page is cut into
+// their lengths) is a chain that only a walk from its start finds. So the page is split into
 // segments; `chain_map` follows the chain from every position of a segment as if an element began
 // there, and stores where it leaves the segment; `chain_walk` then only needs one step per segment.
 // With the first element of every segment known, all segments are decoded at once.

@@ -87,7 +87,7 @@ impl Files {
         if files.is_empty() {
             return Ok(Box::new(std::iter::empty()));
         }
-        // What a client selects leaves out other keys on purpose.
+        // The selection of a client skips other keys on purpose.
         let inferred = self.inferred && read.columns.is_none();
         let unknown_keys = if inferred { UnknownKeys::Error } else { UnknownKeys::Skip };
         let options = JsonReadOptions {

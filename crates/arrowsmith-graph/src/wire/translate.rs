@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Messages of an older or a newer program → messages of this one: classes and members are matched
-//! by name, new members have no value, removed ones are left out, numbers may be of another width.
+//! by name, new members have no value, removed ones are skipped, numbers may be of another width.
 //!
 //! It turns bytes into bytes and knows no memory; what it makes is read, and so checked, as any
 //! other message. `cpp/include/arrowsmith/graph_translate.hpp` does the same for generated C++.

@@ -18,7 +18,7 @@ use super::history::History;
 use super::status::{StatusSource, Texts};
 use crate::receive::http::{bearer, is_known};
 use crate::receive::refusal::Refusal;
-use crate::receive::server::Guest;
+use crate::receive::server::ClientConnection;
 use crate::receive::{Common, stopped};
 
 /// What handlers share.
@@ -39,8 +39,8 @@ impl Web {
 
     /// Which rejected records may be shown: all of them with the admin token; without one, on
     /// loopback only, those of streams without tokens.
-    fn texts(&self, guest: &Guest) -> Texts {
-        match (&self.admin_token, guest.loopback) {
+    fn texts(&self, client: &ClientConnection) -> Texts {
+        match (&self.admin_token, client.loopback) {
             (Some(_), _) => Texts::All,
             (None, true) => Texts::OpenStreams,
             (None, false) => Texts::None,
@@ -115,8 +115,8 @@ async fn guard(State(web): State<Arc<Web>>, request: Request, next: Next) -> Res
             let how = [(header::WWW_AUTHENTICATE, "Bearer")];
             return (StatusCode::UNAUTHORIZED, how, "this needs the admin token\n").into_response();
         }
-        if let Some(guest) = request.extensions().get::<Arc<Guest>>()
-            && !guest.slot.admit()
+        if let Some(client) = request.extensions().get::<Arc<ClientConnection>>()
+            && !client.slot.admit()
         {
             return Refusal::Crowded.into_response();
         }
@@ -131,9 +131,12 @@ async fn metrics(State(web): State<Arc<Web>>) -> Response {
     }
 }
 
-async fn status(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
+async fn status(
+    State(web): State<Arc<Web>>,
+    Extension(client): Extension<Arc<ClientConnection>>,
+) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (headers, web.status(web.texts(&guest)).to_string()).into_response()
+    (headers, web.status(web.texts(&client)).to_string()).into_response()
 }
 
 /// The last hour, stream by stream.
@@ -152,8 +155,11 @@ async fn ready(State(web): State<Arc<Web>>) -> Response {
 }
 
 /// The state once per second, as server-sent events, until the service ends.
-async fn events(State(web): State<Arc<Web>>, Extension(guest): Extension<Arc<Guest>>) -> Response {
-    let texts = web.texts(&guest);
+async fn events(
+    State(web): State<Arc<Web>>,
+    Extension(client): Extension<Arc<ClientConnection>>,
+) -> Response {
+    let texts = web.texts(&client);
     let events = futures_util::stream::unfold((web, true), move |(web, first)| async move {
         if !first {
             tokio::select! {

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use tokio::time::{timeout, timeout_at};
 
 use super::refusal::Refusal;
-use super::server::Guest;
+use super::server::ClientConnection;
 use super::{Common, submit};
 use crate::compiled::Compiled;
 use crate::config::BadRequests;
@@ -104,7 +104,7 @@ pub(crate) fn routes(intake: Intake) -> Router {
 async fn records(
     State(intake): State<Arc<Intake>>,
     Path(name): Path<String>,
-    Extension(guest): Extension<Arc<Guest>>,
+    Extension(client): Extension<Arc<ClientConnection>>,
     version: Version,
     headers: HeaderMap,
     body: Body,
@@ -115,7 +115,7 @@ async fn records(
             // Whatever follows is not read as its body.
             Err(Refusal::Length)
         } else {
-            take(&intake, &name, &guest.slot, &headers, body).await
+            take(&intake, &name, &client.slot, &headers, body).await
         };
     let response = match response {
         Ok(answer) => reply(&answer),

@@ -31,12 +31,12 @@ const HTTP2_CONNECTION_BYTES: u32 = 1 << 20;
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The connection of a request.
-pub(crate) struct Guest {
+pub(crate) struct ClientConnection {
     pub(crate) slot: Slot,
     /// Whether the listener is on loopback.
     pub(crate) loopback: bool,
     /// Whether a request has come yet.
-    asked: AtomicBool,
+    has_request: AtomicBool,
 }
 
 /// Serves routes on the connections of a listener, until the service ends.
@@ -70,12 +70,13 @@ pub(crate) async fn serve(
         tasks.spawn(async move {
             drop(socket.set_nodelay(true));
             common.metrics.connections.inc();
-            let guest = |slot| Guest { slot, loopback, asked: AtomicBool::new(false) };
+            let client =
+                |slot| ClientConnection { slot, loopback, has_request: AtomicBool::new(false) };
             match tls {
-                None => connection(&common, socket, routes, guest(slot)).await,
+                None => connection(&common, socket, routes, client(slot)).await,
                 Some(tls) => {
                     if let Some(socket) = tls::accept(&common, &tls, socket, &slot).await {
-                        connection(&common, socket, routes, guest(slot)).await;
+                        connection(&common, socket, routes, client(slot)).await;
                     }
                 }
             }
@@ -86,7 +87,7 @@ pub(crate) async fn serve(
     tasks.wait().await;
 }
 
-async fn connection<T>(common: &Common, socket: T, routes: Router, guest: Guest)
+async fn connection<T>(common: &Common, socket: T, routes: Router, client: ClientConnection)
 where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -106,12 +107,12 @@ where
         .keep_alive_interval(Some(idle))
         .initial_stream_window_size(HTTP2_STREAM_BYTES)
         .initial_connection_window_size(HTTP2_CONNECTION_BYTES);
-    let guest = Arc::new(guest);
+    let client = Arc::new(client);
     let routes = TowerToHyperService::new(routes);
-    let asker = Arc::clone(&guest);
+    let requester = Arc::clone(&client);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        asker.asked.store(true, Ordering::Release);
-        request.extensions_mut().insert(Arc::clone(&asker));
+        requester.has_request.store(true, Ordering::Release);
+        request.extensions_mut().insert(Arc::clone(&requester));
         routes.call(request)
     });
     let served = builder.serve_connection(TokioIo::new(socket), service);
@@ -119,7 +120,7 @@ where
     // The timers of the protocols start with the first bytes.
     let silent = async {
         sleep(common.greeting()).await;
-        if guest.asked.load(Ordering::Acquire) {
+        if client.has_request.load(Ordering::Acquire) {
             std::future::pending::<()>().await;
         }
     };
@@ -128,7 +129,7 @@ where
         served = served.as_mut() => Some(served),
         () = stopped(common.stop.clone()) => None,
         () = silent => return closed("idle"),
-        () = guest.slot.evicted() => return closed("limit"),
+        () = client.slot.evicted() => return closed("limit"),
     };
     let ended = match served_or_stopped {
         Some(ended) => ended,

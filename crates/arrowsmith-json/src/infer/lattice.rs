@@ -455,7 +455,7 @@ impl Key {
     }
 }
 
-/// A key as it stands in an object without white space; empty if it needs escapes.
+/// A key as it is written in an object without white space; empty if it needs escapes.
 fn quoted(name: &str) -> Box<[u8]> {
     if name.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
         return Box::default();

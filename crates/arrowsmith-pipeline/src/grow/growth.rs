@@ -190,7 +190,7 @@ fn version(
 ) -> Version {
     let PlanSoFar { plan, projected, lacks } = planned;
     let watch = inferrer.watch();
-    // Keys that are left out on purpose hide those that are new.
+    // Among keys that are skipped on purpose, new ones are not noticed.
     let hidden = projected && (lacks || has_structs(plan.schema()));
     let observe_all = all || hidden || watch.as_ref().is_some_and(Watch::has_times);
     Version { number, plan: Arc::new(plan), watch, newest, projected, observe_all }

@@ -54,7 +54,7 @@ pub(crate) fn settle_whole(batch: &RecordBatch, schema: &SchemaRef) -> Result<Op
     }
 }
 
-/// The columns `to`, by name; those that are new are null, others are left out.
+/// The columns `to`, by name; those that are new are null, others are omitted.
 fn fields(
     from: &Fields,
     arrays: &[ArrayRef],

@@ -2,7 +2,7 @@
 //! The columns of a file as the type that the batches have.
 //!
 //! Fields of structs are found by name, at any depth, as columns are: those that a file lacks are
-//! null, those that the type lacks are left out. (The cast of `arrow-cast` takes fields of other
+//! null, those that the type lacks are omitted. (The cast of `arrow-cast` takes fields of other
 //! names by their place.) Values are cast, and one without a place in its type is an error.
 
 use std::collections::HashMap;

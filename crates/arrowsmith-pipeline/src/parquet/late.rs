@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Columns, and fields of structs, that the first file lacks: added from the metadata of all files
-//! before any row is read, or an error, or left out. Of tables, which have a schema of their own,
+//! before any row is read, or an error, or omitted. Of tables, which have a schema of their own,
 //! nothing is late.
 
 use std::collections::HashMap;

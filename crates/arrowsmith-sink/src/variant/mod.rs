@@ -187,7 +187,7 @@ impl Mapping {
         })
     }
 
-    /// A list. Items that it does not show, being a part of another, are left out.
+    /// A list. Items that it does not show, being a part of another, are omitted.
     fn list<O: OffsetSizeTrait>(
         &self,
         array: &GenericListArray<O>,

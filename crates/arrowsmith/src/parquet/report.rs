@@ -95,9 +95,9 @@ pub struct ChunkReport {
     pub values: u64,
     /// Nulls, if the writer says.
     pub nulls: Option<u64>,
-    /// Smallest value, if the writer says; a long one may be cut.
+    /// Smallest value, if the file has it; a long one may be truncated.
     pub min: Option<String>,
-    /// Largest value, if the writer says; a long one may be cut.
+    /// Largest value, if the file has it; a long one may be truncated.
     pub max: Option<String>,
     /// As it is stored.
     pub bytes_compressed: u64,

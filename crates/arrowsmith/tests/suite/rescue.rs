@@ -36,7 +36,7 @@ fn read(text: &str, options: JsonReadOptions, chunk_bytes: usize) -> Result<Vec<
     while let Some(batch) = reader.next_batch()? {
         rows.extend(rows_of(&batch));
     }
-    // What is rescued is not left out.
+    // What is rescued is not counted as skipped.
     assert_eq!(reader.progress().left_out(), (0, None));
     Ok(rows)
 }

@@ -23,7 +23,7 @@ pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
     /// Whether it is the first of its text, which has the header.
     pub(super) is_first: bool,
-    /// Whether it is and empty lines before the header were left out: what looks like a byte order
+    /// Whether it is and empty lines before the header were skipped: what looks like a byte order
     /// mark after them is the start of a name.
     pub(super) is_after_empty_lines: bool,
 }
@@ -39,7 +39,7 @@ pub(super) struct Blocks {
     bytes_wanted: usize,
     scan: Scan,
     is_first: bool,
-    /// Whether empty lines before the header were left out.
+    /// Whether empty lines before the header were skipped.
     has_empty_lines: bool,
     /// How the text ended, once it has.
     end: Option<Result<()>>,

@@ -20,7 +20,7 @@ impl Kernel for Find<'_> {
     }
 }
 
-/// Looks `key` up as it stands in a text.
+/// Looks `key` up as it is in a text.
 fn find(table: &KeyTable, key: &str) -> Found {
     let mut text = [b",\"", key.as_bytes(), b"\":1"].concat();
     let end = text.len();

@@ -45,7 +45,7 @@ const PREFETCH_BYTES: usize = 4096;
 /// Maximum nesting of objects.
 const DEPTH_MAX: usize = 16;
 
-/// Maximum number of tries that are left out after one that failed.
+/// Maximum number of tries that are skipped after one that failed.
 const PENALTY_MAX: usize = 64;
 
 /// Number of keys of a window that are found without a branch.

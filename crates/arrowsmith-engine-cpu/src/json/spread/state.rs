@@ -77,7 +77,7 @@ pub(crate) struct Spread {
     pub(super) complete: bool,
     /// Maximum number of records of the next group.
     pub(super) limit: usize,
-    /// Tries to leave out.
+    /// Number of tries to skip.
     pub(super) wait: usize,
     pub(super) penalty: usize,
 }

@@ -45,7 +45,7 @@ pub struct Extracted {
     pub layout: Layout,
     /// The names of the program, which the layout does not keep.
     pub names: Names,
-    /// The classes that were left out, with the reason, one sentence each.
+    /// The classes that were skipped, with the reason, one sentence each.
     pub notes: Vec<String>,
 }
 

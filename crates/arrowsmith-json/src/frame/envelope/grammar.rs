@@ -112,12 +112,12 @@ impl Envelope {
         let is_null = byte == b'n';
         if let Some(next) = self.next.filter(|_| on_way && is_null) {
             self.found |= self.documents.node(next).is_some_and(|node| node.has_records);
-            if let Some(beside) = &mut self.beside {
-                beside.close(&self.documents, next);
+            if let Some(parent_fields) = &mut self.parent_fields {
+                parent_fields.close(&self.documents, next);
             }
         }
-        if let (Some(Role::Field(field)), Some(beside)) = (role, &mut self.beside)
-            && !beside.begin(field, self.open.len(), (offset, byte), &self.documents)
+        if let (Some(Role::Field(field)), Some(parent_fields)) = (role, &mut self.parent_fields)
+            && !parent_fields.begin(field, self.open.len(), (offset, byte), &self.documents)
         {
             let expected = "this field before the records, or less far (see --record-bytes-max)";
             return Err((ErrorKind::Limit, offset, expected));
@@ -194,8 +194,8 @@ impl Envelope {
                 return Err((ErrorKind::MissingField, offset, "the records"));
             }
             self.way.pop();
-            if let Some(beside) = &mut self.beside {
-                beside.close(&self.documents, closed);
+            if let Some(parent_fields) = &mut self.parent_fields {
+                parent_fields.close(&self.documents, closed);
             }
         }
         self.open.pop();
@@ -204,12 +204,12 @@ impl Envelope {
     }
 
     fn end_value(&mut self) {
-        if let Some(beside) = &mut self.beside {
-            if beside.is_last(self.open.len()) {
-                beside.end(&self.documents);
+        if let Some(parent_fields) = &mut self.parent_fields {
+            if parent_fields.is_last(self.open.len()) {
+                parent_fields.end(&self.documents);
             }
             if self.open.is_empty() {
-                beside.end_document(&self.documents);
+                parent_fields.end_document(&self.documents);
             }
         }
         self.next = self.open.is_empty().then_some(0);

@@ -53,9 +53,9 @@ impl Envelope {
     /// first record all, and more where there is nothing to insert.
     #[must_use]
     pub fn fitting(&self, start: u64, most: usize) -> usize {
-        let Some(beside) = &self.beside else { return usize::MAX };
+        let Some(parent_fields) = &self.parent_fields else { return usize::MAX };
         let mut inserted = 0;
-        for (record, len) in beside.ready() {
+        for (record, len) in parent_fields.ready() {
             let read = usize::try_from(record.saturating_sub(start)).unwrap_or(usize::MAX);
             if inserted > 0 && read.saturating_add(inserted) > most {
                 return read;
@@ -71,7 +71,7 @@ impl Envelope {
     /// Bytes that are inserted at most into records before `end`.
     #[must_use]
     pub fn inserts(&self, end: u64) -> usize {
-        let ready = self.beside.iter().flat_map(|beside| beside.ready());
+        let ready = self.parent_fields.iter().flat_map(|parent_fields| parent_fields.ready());
         ready.take_while(|(start, _)| *start < end).map(|(_, len)| len + 1).sum()
     }
 
@@ -83,7 +83,9 @@ impl Envelope {
         let has_name = names.iter().any(|name| may_have(text, name));
         let mut out = Out { into, len: 0 };
         let (mut read, mut places, mut error) = (0, Vec::new(), None);
-        while let Some((start, fields)) = self.beside.as_mut().and_then(|beside| beside.pop(end)) {
+        while let Some((start, fields)) =
+            self.parent_fields.as_mut().and_then(|parent_fields| parent_fields.pop(end))
+        {
             let at = usize::try_from(start.saturating_sub(offset)).unwrap_or(usize::MAX);
             let Some(rest) = text.get(at..) else { continue };
             if let Some((key, name)) = has_name.then(|| doubled(rest, names)).flatten() {

@@ -5,19 +5,19 @@
 //! The text around the records, their *envelope*, is validated and replaced by spaces, except line
 //! ends, where it is: what remains are concatenated records at their positions in the document.
 //! Nothing is kept between calls but the open brackets, so documents of any size are read in any
-//! portions. Fields beside the records that these are to have are collected ([`beside`]) and
+//! portions. Fields beside the records that these are to have are collected ([`parent_fields`]) and
 //! inserted into records that leave ([`Envelope::insert`]).
 
-mod beside;
 mod grammar;
 mod insert;
 mod number;
+mod parent_fields;
 
 use arrowsmith_core::ErrorKind;
 
-use self::beside::Beside;
 pub use self::insert::{Inserted, Places};
 use self::number::Number;
+use self::parent_fields::ParentFields;
 use super::documents::Documents;
 use super::is_space;
 use super::scan::{State as Scan, balanced_end, string_end, word_end};
@@ -69,7 +69,7 @@ pub struct Envelope {
     /// Whether records were looked for successfully at least once.
     found: bool,
     /// The fields beside the records, if these are to have some.
-    beside: Option<Beside>,
+    parent_fields: Option<ParentFields>,
 }
 
 /// What comes next.
@@ -130,7 +130,7 @@ impl Envelope {
     /// `wait_max` bytes after it.
     pub fn new(documents: Documents, depth_max: usize, allow_nan: bool, wait_max: usize) -> Self {
         Self {
-            beside: Beside::new(&documents, wait_max),
+            parent_fields: ParentFields::new(&documents, wait_max),
             seen: vec![false; documents.len()],
             documents,
             depth_max,
@@ -185,8 +185,8 @@ impl Envelope {
                 }
             };
             at = end;
-            if let Some(beside) = &mut self.beside {
-                beside.passed(&self.documents, self.offset + at as u64);
+            if let Some(parent_fields) = &mut self.parent_fields {
+                parent_fields.passed(&self.documents, self.offset + at as u64);
             }
         }
         self.offset += text.len() as u64;
@@ -195,17 +195,17 @@ impl Envelope {
 
     /// Whether records are to have fields beside them.
     pub fn has_fields(&self) -> bool {
-        self.beside.is_some()
+        self.parent_fields.is_some()
     }
 
     /// Offset of the first record that may not leave yet: fields that it is to have may follow.
     pub fn first_waiting(&self) -> Option<u64> {
-        self.beside.as_ref()?.first_waiting()
+        self.parent_fields.as_ref()?.first_waiting()
     }
 
     /// Number of whole records that may not leave yet.
     pub fn waiting(&self) -> usize {
-        let waiting = self.beside.as_ref().map_or(0, Beside::waiting);
+        let waiting = self.parent_fields.as_ref().map_or(0, ParentFields::waiting);
         waiting.saturating_sub(usize::from(matches!(self.state, State::Inside(..))))
     }
 
@@ -253,10 +253,10 @@ impl Envelope {
 
     /// A record starts with this byte, which is at `at` in the text.
     fn begin_record(&mut self, byte: u8, at: usize) -> Result<(), EnvelopeError> {
-        let Some(beside) = &mut self.beside else { return Ok(()) };
+        let Some(parent_fields) = &mut self.parent_fields else { return Ok(()) };
         let start = self.offset + at as u64;
         if byte == b'{' {
-            beside.record(start);
+            parent_fields.record(start);
             return Ok(());
         }
         let wrong = (ErrorKind::WrongType, start, "an object, to have fields of its parents");
@@ -283,21 +283,23 @@ impl Envelope {
 
     /// Keeps a run of bytes that is of the value of a field.
     fn keep(&mut self, run: &[u8], byte: u8, offset: u64) -> Result<(), Wrong> {
-        let Some(beside) = self.beside.as_mut().filter(|beside| beside.is_reading()) else {
+        let Some(parent_fields) =
+            self.parent_fields.as_mut().filter(|parent_fields| parent_fields.is_reading())
+        else {
             return Ok(());
         };
         let is_text = match self.state {
             State::Number(Number::Minus) if byte == b'I' => true,
             // A number ends before the byte that shows it.
             State::Number(number)
-                if beside.is_last(self.open.len()) && number.next(byte).is_none() =>
+                if parent_fields.is_last(self.open.len()) && number.next(byte).is_none() =>
             {
                 return Ok(());
             }
             State::String => true,
             _ => !is_space(byte),
         };
-        if beside.add(run, is_text) {
+        if parent_fields.add(run, is_text) {
             return Ok(());
         }
         Err((ErrorKind::Limit, offset, "at most 64 KiB in all fields beside the records"))

@@ -89,7 +89,7 @@ class ArrowsmithParquetFormat extends ParquetFileFormat {
  *
  * @param required the columns that are wanted
  * @param partitions columns with the values in the names of folders
- * @param filters conditions by which row groups are left out
+ * @param filters conditions by which row groups are skipped
  * @param pushdown which of them are; none if they are not used
  * @param caseSensitive whether names of columns have to match in case
  * @param dates the calendar of dates and timestamps in files that do not say it

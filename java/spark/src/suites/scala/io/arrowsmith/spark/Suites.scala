@@ -32,7 +32,7 @@ class ArrowsmithParquetV1QuerySuite extends ParquetV1QuerySuite with NothingStay
   override protected def sparkConf: SparkConf = Extended(super.sparkConf)
 }
 
-/** Conditions that are pushed down, and what they leave out. */
+/** Conditions that are pushed down, and what they skip. */
 class ArrowsmithParquetV1FilterSuite extends ParquetV1FilterSuite with NothingStays {
   override protected def sparkConf: SparkConf = Extended(super.sparkConf)
 }

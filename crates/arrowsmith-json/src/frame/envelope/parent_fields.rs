@@ -21,7 +21,7 @@ struct Group {
 
 /// The fields beside the records of one document after the other.
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct ParentFields {
     /// For each field of this document, once it is decided, its value.
     fields: Vec<Option<Value>>,
     /// Number of fields that may still come, and text of those that came.
@@ -56,11 +56,11 @@ struct Reading {
     text: Value,
 }
 
-impl Beside {
+impl ParentFields {
     /// None if there are no fields.
     pub(super) fn new(documents: &Documents, wait_max: usize) -> Option<Self> {
         let fields = documents.names().len();
-        let beside = Self {
+        let parent_fields = Self {
             fields: documents.names().iter().map(|_| None).collect(),
             left: fields,
             bytes: 0,
@@ -73,7 +73,7 @@ impl Beside {
             groups: VecDeque::new(),
             is_grouped: false,
         };
-        (fields > 0).then_some(beside)
+        (fields > 0).then_some(parent_fields)
     }
 
     /// The value of a field starts with `byte` at `offset`, inside of `depth` containers; returns
