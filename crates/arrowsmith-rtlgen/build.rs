@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reads the hardware library's list of files, `hdl/Bender.yml`, and writes the table of their
-//! paths and texts that `src/library.rs` includes: macros first, then sources in the list's order.
+//! paths and texts that `src/library.rs` includes: the folders of included files first, then the
+//! modules in the order of the list.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everyday commands of the repository: `cargo xtask setup`, `test`, `tidy`, `fuzz`.
+//! Everyday commands of the repository: `cargo xtask setup`, `test`, `release`, `tidy` and
+//! `fuzz`.
 
 #![forbid(unsafe_code)]
 

@@ -2,9 +2,10 @@
 //! Types shared by all other crates: errors with positions, limits, options, the traits of decoders
 //! and sinks.
 //!
-//! This is the lowest layer: it knows no format and no engine, does no I/O except for the file that
-//! a sink replaces atomically, and depends only on Arrow's types. Everything between a source and a
-//! sink uses these types.
+//! This is the lowest layer: it parses and decodes nothing, and knows no engine. Of the formats it
+//! has what several crates share, such as [`Framing`], [`Dialect`] and [`FilePlace`]. It does no
+//! I/O except for the file that a sink replaces atomically, and depends only on Arrow's types.
+//! Everything between a source and a sink uses these types.
 
 #![forbid(unsafe_code)]
 

@@ -17,9 +17,9 @@ pub struct Limits {
     pub memory_bytes_max: usize,
     /// Maximum size of the footer of a columnar file, in bytes. Default 256 MiB.
     pub metadata_bytes_max: usize,
-    /// Maximum size of a page of a columnar file after decompression, in bytes. Default 2 GiB - 1,
-    /// the maximum of the format, as writers put a whole row group into one page. Memory is
-    /// allocated as it is filled.
+    /// Maximum size of a page of a columnar file, before and after decompression, and of a column
+    /// in one batch, in bytes. Default 2 GiB - 1, the maximum of the format, as writers put a whole
+    /// row group into one page. Memory is allocated as it is filled.
     pub page_bytes_max: usize,
     /// Maximum number of fields of a schema for JSON, given or inferred, nested fields included.
     /// Default 10,000.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scalars: the text of a JSON number or string → a typed value.
+//! Scalars: the text of a number, or of an unescaped string, → a typed value.
 //!
-//! The convert stage of every engine that decodes text. The functions are pure, never panic, and
-//! allocate nothing (except for the output of [`decode_hex`] and [`decode_base64`]). They know no
-//! schema, no Arrow builder and no position in the input: the engine adds the position to errors.
+//! Engine `cpu`, the inference of schemas and the reader of CSV use these functions; the other
+//! engines are compared with them. The functions are pure, never panic, and allocate nothing except
+//! for the output of `decode_hex`, `decode_base64` and `decode_spark_base64`; a [`TimeFormat`] is
+//! compiled once, and owns memory. They know no schema, no Arrow builder and no position in the
+//! input: the caller adds the position to errors.
 //!
 //! Two kinds of input:
 //! - **Numbers** (`parse_u64`, `parse_f64`, …) take a slice that starts at the first byte of a JSON

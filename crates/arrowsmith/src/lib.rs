@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrowsmith: bytes in any shape, Arrow out, at the speed of the hardware.
 //!
-//! This is the public API: it joins the crates below (source → plan → engine → batch) and has no
-//! logic of its own. [`json`] and [`parquet`] read into record batches; [`engine()`] finds an
-//! engine by name.
+//! This is the public API. It joins the crates below (source → plan → engine → batch), and has what
+//! every interface shares: the options and their checks, the table of engines, the inference of
+//! schemas while reading, and the splitting of inputs. [`json`] and [`parquet`] read into record
+//! batches; [`engine()`] finds an engine by name.
 //!
 //! ```
 //! use arrowsmith::{Input, json};

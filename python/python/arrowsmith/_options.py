@@ -249,4 +249,5 @@ class ParquetReadOptions(TypedDict, total=False):
     """Maximum size of the footer of a file. Default: ``256MiB``."""
 
     page_bytes_max: int | str
-    """Maximum size of a page after decompression. Default: ``2147483647``."""
+    """Maximum size of a page, before and after decompression, and of a column in one batch.
+    Default: ``2147483647``."""

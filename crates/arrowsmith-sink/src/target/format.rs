@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The formats of files, by name and by extension, and the sink of each. A format is added here;
-//! where its files go is none of its business.
+//! The formats of files, by name and by extension, and the sink of each. A new format is added
+//! here. `mod.rs` decides where the files are written.
 
 use std::path::Path;
 

@@ -305,7 +305,7 @@ read_options! {
         /// Maximum size of the footer of a file.
         metadata_bytes_max: usize = Limits::default().metadata_bytes_max => Kind::Bytes, Parquet;
 
-        /// Maximum size of a page after decompression.
+        /// Maximum size of a page, before and after decompression, and of a column in one batch.
         page_bytes_max: usize = Limits::default().page_bytes_max => Kind::Bytes, Parquet;
     }
 }

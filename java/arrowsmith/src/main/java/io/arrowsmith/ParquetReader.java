@@ -377,7 +377,8 @@ public final class ParquetReader {
   }
 
   /**
-   * Maximum size of a page after decompression. Default: {@code 2147483647}.
+   * Maximum size of a page, before and after decompression, and of a column in one batch. Default:
+   * {@code 2147483647}.
    *
    * @param pageBytesMax the value
    * @return this
