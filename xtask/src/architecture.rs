@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! ARCHITECTURE.md for `cargo xtask tidy`: its table of crates defines the layers; it has every
-//! crate, the files and functions that it names exist, and its graph is that of the manifests. Also
-//! the rule for what the library brings along.
+//! crate, and its graph is that of the manifests. The files and functions that it and other
+//! documents name exist. Also the rule for what the library brings along.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -37,10 +37,15 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     }
     let files = shell::output("git ls-files");
     let files: Vec<&str> = files.lines().collect();
-    for named in text.split('`').skip(1).step_by(2) {
-        let (path, function) = named.split_once(": ").unwrap_or((named, ""));
-        if is_path(path) && !exists(root, &files, path, function) {
-            faults.push(format!("ARCHITECTURE.md: there is no `{named}`"));
+    for document in files.iter().filter(|file| is_document(file)) {
+        let text = fs::read_to_string(root.join(document)).unwrap_or_default();
+        for named in text.split('`').skip(1).step_by(2) {
+            let (paths, function) = named.split_once(": ").unwrap_or((named, ""));
+            for path in expanded(paths) {
+                if is_path(&path) && !exists(root, &files, &path, function) {
+                    faults.push(format!("{document}: there is no `{path}`, of `{named}`"));
+                }
+            }
         }
     }
     let graph = graph(root, &layers);
@@ -61,10 +66,28 @@ fn crates() -> usize {
     crates.filter(|line| !line.is_empty()).collect::<BTreeSet<_>>().len()
 }
 
+/// Whether the files that a document names have to exist: guides name those of users, and logs of
+/// measurements those of their time.
+fn is_document(file: &str) -> bool {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    file == "ARCHITECTURE.md" || file.ends_with(".md") && ["docs", "docs/design"].contains(&folder)
+}
+
 /// Whether a text in backticks names a source file.
 fn is_path(named: &str) -> bool {
     [".rs", ".sv", ".hpp", ".cpp"].iter().any(|end| named.ends_with(end))
         && !named.contains([' ', '{', '*'])
+}
+
+/// The paths that a text stands for: `a/{b,c}.rs` for `a/b.rs` and `a/c.rs`.
+fn expanded(named: &str) -> Vec<String> {
+    let braces = named.split_once('{').and_then(|(before, rest)| {
+        let (names, after) = rest.split_once('}')?;
+        Some((before, names, after))
+    });
+    let Some((before, names, after)) = braces else { return vec![named.to_owned()] };
+    let one = |name: &str| expanded(&format!("{before}{}{after}", name.trim()));
+    names.split(',').flat_map(one).collect()
 }
 
 /// Whether the end of some file's path is this one, without the crates' common prefix, and the file
@@ -122,6 +145,14 @@ mod tests {
         assert!(there("crates/arrowsmith-cli/src/convert/mod.rs", "Any::run"));
         assert!(!there("architecture.rs", "checks"));
         assert!(!there("e.rs", ""));
-        assert!(is_path("cli/src/convert.rs") && !is_path("arrowsmith.h") && !is_path("a.{rs}.rs"));
+        assert!(is_path("cli/src/convert.rs") && !is_path("arrowsmith.h") && !is_path("a.{rs.rs"));
+    }
+
+    #[test]
+    fn braces_stand_for_several_paths() {
+        assert_eq!(expanded("a/b.rs"), ["a/b.rs"]);
+        assert_eq!(expanded("a/{b,c}.rs"), ["a/b.rs", "a/c.rs"]);
+        assert_eq!(expanded("{a, b}/{c,d}.rs"), ["a/c.rs", "a/d.rs", "b/c.rs", "b/d.rs"]);
+        assert_eq!(expanded("a/{b"), ["a/{b"]);
     }
 }
