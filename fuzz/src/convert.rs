@@ -201,7 +201,7 @@ pub fn csv(data: &[u8]) {
 }
 
 /// Whether columns have times without a zone, and times with one: an instant that depends on the
-/// zone that is given is of a text without one. `None` for those with values that are no times.
+/// zone that is given is of a text without one. `None` for those with values that are not times.
 fn says_zones(
     text: &[u8],
     delimiter: u8,

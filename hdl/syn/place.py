@@ -6,7 +6,7 @@ prints the achieved clock and resources, as JSON.
 
 The papers' FPGA families have no open place-and-route tool; this one has: its clock is a measured
 one, of a slower FPGA (40 nm, four-input look-up tables). Ports become registers, which a shift
-register loads and another one folds into a pin, so that the number of pins is no limit and every
+register loads and another one folds into a pin, so that the number of pins is not a limit and every
 path of the design is between registers. The cell figures include these registers: `harness`. Takes
 minutes.
 """

@@ -50,7 +50,7 @@ spark.stop()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a folder of logs, in which some lines are no JSON."""
+    """Make a folder of logs, in which some lines are not JSON."""
     folder = tmp_path_factory.mktemp("spark")
     (folder / "logs").mkdir()
     chance = random.Random(7)

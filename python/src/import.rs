@@ -35,8 +35,8 @@ enum Source {
 impl Batches {
     /// The batches of `data`, which has one of the interfaces.
     ///
-    /// # Errors
-    /// `TypeError` for an object with neither of them, or that is no table; what the object raises.
+    /// # Errors `TypeError` for an object with neither of them, or that is not a table; what the
+    /// object raises.
     pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (source, described) = if data.hasattr(STREAM)? {
             let mut stream = stream(&data.call_method0(STREAM)?)?;

@@ -62,4 +62,4 @@ def test_options() -> None:
 
 
 OWN = {"source", "schema", "rejects", "on_device", "progress", "storage_options", "table"}
-"""The arguments that are no options of the table, or have a place of their own."""
+"""The arguments that are not options of the table, or have a place of their own."""

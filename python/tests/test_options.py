@@ -16,7 +16,7 @@ from arrowsmith import _lib
 
 JSON, PARQUET = _lib.read_options()
 ALL = {"source", "on_device", "storage_options"}
-"""Arguments of every reader that are no options of the table."""
+"""Arguments of every reader that are not options of the table."""
 TEXT = b'{"a":1}'
 
 

@@ -45,7 +45,7 @@ impl Runner {
         self.env.lock().unwrap_or_else(PoisonError::into_inner).push((name.to_owned(), value));
     }
 
-    /// Notes that something has failed that is no check.
+    /// Notes that something has failed that is not a check.
     pub fn failed(&self, name: &str) {
         self.add(name, false, false, (0.0, 0.0, 0));
     }

@@ -64,7 +64,7 @@ fn push(text: &mut String, cell: &str) {
     }
 }
 
-/// The cells of a value, by name; without a name if it is no object.
+/// The cells of a value, by name; without a name if it is not an object.
 fn cells(value: &Value) -> Vec<(String, String)> {
     match value {
         Value::Object(fields) => {

@@ -188,7 +188,7 @@ uint8_t *arrowsmith_parquet_metadata(const ArrowsmithSource *source, int64_t pag
  * `fields` has those of the fields of its objects, in order of appearance. */
 uint8_t *arrowsmith_json_kinds(const uint8_t *lines, uint64_t lines_bytes, uint64_t *bytes, ArrowsmithError **error);
 
-/* The number of bytes before the first that is no UTF-8: `text_bytes` if all of them are. */
+/* The number of bytes before the first that is not UTF-8: `text_bytes` if all of them are. */
 uint64_t arrowsmith_utf8_prefix(const uint8_t *text, uint64_t text_bytes);
 
 /* Columns as rows in the binary form of Apache Spark's UnsafeRow, byte for byte as Spark's own

@@ -3,7 +3,7 @@
 
 use crate::bytes::lent;
 
-/// The number of bytes before the first that is no UTF-8: `text_bytes` if all of them are.
+/// The number of bytes before the first that is not UTF-8: `text_bytes` if all of them are.
 ///
 /// # Safety
 /// `text` is null or points to `text_bytes` readable bytes.

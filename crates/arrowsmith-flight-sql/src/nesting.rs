@@ -73,8 +73,8 @@ impl Open {
     }
 }
 
-/// Refuses a statement that takes too long to be read. One that is no sequence of tokens is left to
-/// the parser.
+/// Refuses a statement that takes too long to be read. One that is not a sequence of tokens is left
+/// to the parser.
 pub(crate) fn check(sql: &str, dialect: Dialect) -> Result<(), Status> {
     let dialect = dialect_from_str(dialect).unwrap_or_else(|| Box::new(GenericDialect {}));
     let Ok(tokens) = Tokenizer::new(&*dialect, sql).tokenize() else { return Ok(()) };

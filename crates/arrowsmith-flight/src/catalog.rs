@@ -92,7 +92,7 @@ impl Spec {
         let name = name.into();
         if !is_name(&name) {
             return Err(Error::Config(format!(
-                "{name:?} is no name of a dataset: letters, digits, _ . - and not . first"
+                "{name:?} is not a name of a dataset: letters, digits, _ . - and not . first"
             )));
         }
         Ok(Self {

@@ -216,7 +216,7 @@ impl Encoder {
         let buffers = self.encoder.encode(batch)?;
         self.first = false;
         messages(buffers).ok_or_else(|| {
-            ArrowError::IpcError("the encoder's buffers are no sequence of messages".to_owned())
+            ArrowError::IpcError("the encoder's buffers are not a sequence of messages".to_owned())
         })
     }
 }

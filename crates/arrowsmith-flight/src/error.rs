@@ -108,7 +108,7 @@ mod tests {
         for error in [
             Error::io("/secret/place", io::Error::from(io::ErrorKind::NotFound)),
             Error::Config("/secret/place: has other columns than the first file".to_owned()),
-            Error::schema("a", "/secret/place is no schema"),
+            Error::schema("a", "/secret/place is not a schema"),
         ] {
             let status = status_of("taxi", &error);
             assert!(!status.message().contains("secret"), "{}", status.message());

@@ -30,7 +30,7 @@ pub(crate) struct Width {
     item: u64,
     /// The widest item of a list of objects.
     object: u64,
-    /// Whether what is no object may be a null item of such a list, besides `null`.
+    /// Whether what is not an object may be a null item of such a list, besides `null`.
     lenient: bool,
 }
 
@@ -182,7 +182,7 @@ fn has_null_words(node: &Node) -> bool {
         }
 }
 
-/// At least as many as there are items of lists that are no objects: what follows a bracket or a
+/// At least as many as there are items of lists that are not objects: what follows a bracket or a
 /// comma, unless it is a key or begins with a brace.
 fn others(text: &[u8]) -> u64 {
     let ends = memchr::memchr2_iter(b',', b'[', text);
@@ -271,7 +271,7 @@ mod tests {
                 assert!(width.beyond(text.as_bytes(), 1) >= 1000 * 317, "{item}");
             }
         }
-        // Keys, and what is in objects, are no items.
+        // Keys, and what is in objects, are not items.
         let text = "{\"l\":[{\"c0\":1, \"c1\" :[2]},{\"c2\":3,\"c3\":{}}]}";
         assert_eq!(others(text.as_bytes()), 1);
         assert_eq!((others(b""), others(b"["), others(b"[ ,\"")), (0, 0, 1));

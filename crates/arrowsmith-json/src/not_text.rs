@@ -24,7 +24,7 @@ enum Open<'a> {
 }
 
 /// Finds the first key that is not text in a record that is valid JSON otherwise; `None` if there
-/// is none, or the text before it is no JSON.
+/// is none, or the text before it is not JSON.
 pub fn key_not_text(record: &[u8]) -> Option<KeyNotText> {
     // Not recursive: only `depth_max`, which users set, bounds how deep records are.
     let mut open: Vec<Open<'_>> = Vec::new();

@@ -127,7 +127,7 @@ public final class Describe {
 
     private static void check(Class<?> type, String path) {
         if (type.isInterface() || type.isEnum() || type.isAnnotation() || type.isArray() || type.isPrimitive()) {
-            throw new Refused(path, type.getName() + " is no class with fields; primitives, strings, arrays and "
+            throw new Refused(path, type.getName() + " is not a class with fields; primitives, strings, arrays and "
                     + "plain classes can be handed over");
         }
         if (type.getModule().isNamed()) {

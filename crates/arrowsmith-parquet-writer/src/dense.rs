@@ -336,7 +336,7 @@ impl Dense {
                 });
                 if !fits {
                     return refuse(
-                        "a date64 that is no whole day has no form in Parquet: make the column \
+                        "a date64 that is not a whole day has no form in Parquet: make the column \
                          timestamp(ms), or cast it to date32",
                     );
                 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Minimum and maximum of pages and column chunks, by the rules of the Parquet specification.
 //!
-//! NaN is no minimum or maximum, a minimum of zero is written as -0.0 and a maximum as +0.0. Long
-//! texts are truncated: the minimum to a prefix, the maximum to a prefix that is made larger.
+//! NaN is not a minimum or maximum, a minimum of zero is written as -0.0 and a maximum as +0.0.
+//! Long texts are truncated: the minimum to a prefix, the maximum to a prefix that is made larger.
 
 use std::cmp::Ordering;
 
@@ -250,7 +250,7 @@ fn larger_bytes(prefix: &[u8]) -> Option<Vec<u8>> {
 fn larger_text(prefix: &str) -> Option<Vec<u8>> {
     for (start, last) in prefix.char_indices().rev() {
         let next = u32::from(last) + 1;
-        // Surrogates are no characters.
+        // Surrogates are not characters.
         let next = if next == 0xd800 { 0xe000 } else { next };
         let Some(next) = char::from_u32(next) else { continue };
         if next.len_utf8() == last.len_utf8() {
@@ -295,7 +295,7 @@ mod tests {
             (b"\xff\xff\xffd".to_vec(), true)
         );
         assert_eq!(truncated_min(Order::Bytes, b"abc", 3), (&b"abc"[..], true));
-        // Not inside a character, and the next one is no surrogate.
+        // Not inside a character, and the next one is not a surrogate.
         assert_eq!(truncated_min(Order::Text, "aéé".as_bytes(), 4), ("aé".as_bytes(), false));
         let larger = |text: &str, most| truncated_max(Order::Text, text.as_bytes(), most).0;
         assert_eq!(larger("aéé", 4), "aê".as_bytes());

@@ -54,7 +54,7 @@ pub fn metadata_bytes(tail: [u8; TAIL_BYTES], file_bytes: u64, limits: &Limits) 
     }
 }
 
-/// The error for a file that is no Parquet file.
+/// The error for a file that is not a Parquet file.
 pub(crate) fn not_parquet() -> Error {
     Error::file(FileErrorKind::Format, "not a Parquet file: it does not end with PAR1")
 }

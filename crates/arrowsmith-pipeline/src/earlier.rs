@@ -18,7 +18,7 @@ pub(crate) struct Earlier {
     counted: OnceLock<Option<Count>>,
 }
 
-/// A byte order mark, which is no record if it is alone on the first line.
+/// A byte order mark, which is not a record if it is alone on the first line.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Records and line ends.

@@ -49,7 +49,7 @@ pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             let format = FormatOptions::default();
             let shown = ArrayFormatter::try_new(array, &format).map_err(wrong)?;
             let message = format!(
-                "{} is no {to}, the type of the column in the first file",
+                "{} is not of type {to}, the type of the column in the first file",
                 shown.value(row)
             );
             Err(Error::file(FileErrorKind::Overflow, message))

@@ -113,7 +113,7 @@ impl Partitions {
             exact::cast(&text, field.data_type()).map_err(|_| {
                 let file = file.input.name().unwrap_or_default();
                 let data_type = field.data_type();
-                Error::Config(format!("{file}: {name}={value} is no value of type {data_type}"))
+                Error::Config(format!("{file}: {name}={value} is not a value of type {data_type}"))
             })
         });
         values.collect()

@@ -18,7 +18,7 @@ use crate::plan::split_path;
 ///
 /// # Errors
 /// [`Error::Schema`] for a path that is given twice or with a part of it, and for one below a field
-/// that is no object.
+/// that is not an object.
 ///
 /// ```
 /// use arrowsmith_plan::text::{format_schema, parse_schema};

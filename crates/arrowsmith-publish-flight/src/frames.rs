@@ -30,8 +30,8 @@ pub(crate) fn of(message: &Message) -> Result<Vec<FlightData>, PublishError> {
     } else {
         message.payload.clone()
     };
-    let mut frames =
-        split(&payload).ok_or_else(|| refuse("the payload is no Arrow IPC stream".to_owned()))?;
+    let mut frames = split(&payload)
+        .ok_or_else(|| refuse("the payload is not an Arrow IPC stream".to_owned()))?;
     let Some(batch) = frames.last_mut() else {
         return Err(refuse("the payload has no batch".to_owned()));
     };
@@ -165,7 +165,7 @@ mod tests {
                 let _ = of(&message);
             }
         }
-        message.payload = Bytes::from_static(b"garbage that is no stream");
+        message.payload = Bytes::from_static(b"garbage that is not a stream");
         assert!(matches!(of(&message), Err(PublishError::Refused(_))));
     }
 }

@@ -84,7 +84,7 @@ pub enum PulsarError {
         difference: String,
     },
     /// The topic starts with a message that is neither a schema nor has the fingerprint of one.
-    #[error("pulsar: topic {topic} begins with a message that is no schema of this service")]
+    #[error("pulsar: topic {topic} begins with a message that is not a schema of this service")]
     SchemaMissing {
         /// The topic.
         topic: String,

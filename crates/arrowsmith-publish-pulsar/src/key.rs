@@ -35,7 +35,7 @@ pub struct Keyed {
 pub fn split(batch: &RecordBatch, field: &str) -> Result<Vec<Keyed>> {
     let column = batch.column_by_name(field).ok_or_else(|| PulsarError::Option {
         option: "key",
-        reason: format!("names {field:?}, which is no field of the schema"),
+        reason: format!("names {field:?}, which is not a field of the schema"),
     })?;
     let rows = RowConverter::new(vec![SortField::new(column.data_type().clone())])?
         .convert_columns(std::slice::from_ref(column))?;

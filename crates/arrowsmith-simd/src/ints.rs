@@ -88,8 +88,8 @@ pub(crate) fn run_longer_than<const LEN: u32>(bits: u64) -> bool {
     }
 }
 
-/// The part of [`int_list_windows`] that differs by instruction set. It is no closure, because that
-/// would be compiled without the instruction set.
+/// The part of [`int_list_windows`] that differs by instruction set. It is not a closure, because
+/// that would be compiled without the instruction set.
 pub(crate) trait Convert: Isa {
     /// Appends the numbers of the window at `pos` to `out`; if one does not fit, appends nothing
     /// and returns `false`.

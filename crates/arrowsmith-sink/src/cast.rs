@@ -18,7 +18,7 @@ pub(crate) fn exact(field: &Field, array: &ArrayRef, to: &DataType) -> Result<Ar
     if has_times(array.data_type()) {
         let back = cast_with_options(&cast, array.data_type(), &options)?;
         if back.to_data() != array.to_data() {
-            let message = "a date64 that is no whole day, or seconds beyond the type: make the \
+            let message = "a date64 that is not a whole day, or seconds beyond the type: make the \
                            column timestamp(ms)";
             return Err(Error::schema(field.name(), message));
         }

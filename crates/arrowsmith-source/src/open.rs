@@ -134,7 +134,7 @@ impl Input {
                 let (mut file, metadata) = open_file(&path)?;
                 let empty = metadata.is_file() && metadata.len() == 0;
                 if !is_plain(&metadata) && !empty {
-                    return Err(no_range("this is no plain file"));
+                    return Err(no_range("this is not a plain file"));
                 }
                 let head = read_head(&mut file)?;
                 plain(effective(options.compression, &head))?;
@@ -144,7 +144,7 @@ impl Input {
                     return Ok(part);
                 }
                 let (Content::Stream(reader), offset) = range::of_file(file, range)? else {
-                    return Err(no_range("this is no plain file"));
+                    return Err(no_range("this is not a plain file"));
                 };
                 let bytes_read = Arc::clone(&options.bytes_read);
                 Ok((Content::Stream(Box::new(CountingReader { reader, bytes_read })), offset))

@@ -69,7 +69,7 @@ def fits(condition: str) -> bool:
 
 
 def too_deep(expression: object, instead: str) -> ConfigError:
-    """Return the error of an expression that is no condition for its nesting."""
+    """Return the error of an expression that is not a condition for its nesting."""
     return ConfigError(
         f"filter: {shown(expression)} is nested more deeply than a condition may be: use {instead}"
     )

@@ -241,7 +241,7 @@ impl<C: Column> Column for List<C> {
     }
     fn finish(self, of: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         let DataType::List(field) = of else {
-            return Err(ArrowError::SchemaError(format!("{of} is no list")));
+            return Err(ArrowError::SchemaError(format!("{of} is not a list")));
         };
         let items = self.items.finish(field.data_type(), None)?;
         let offsets = OffsetBuffer::new(self.offsets.into());
@@ -262,7 +262,7 @@ impl<C: Column, const N: usize> Column for Fixed<C, N> {
     }
     fn finish(self, of: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowError> {
         let DataType::FixedSizeList(field, size) = of else {
-            return Err(ArrowError::SchemaError(format!("{of} is no fixed-size list")));
+            return Err(ArrowError::SchemaError(format!("{of} is not a fixed-size list")));
         };
         let items = self.0.finish(field.data_type(), None)?;
         Ok(Arc::new(FixedSizeListArray::try_new(field.clone(), *size, items, nulls)?))
@@ -346,7 +346,7 @@ macro_rules! record {
                     nulls: Option<arrow_buffer::NullBuffer>,
                 ) -> Result<arrow_array::ArrayRef, arrow_schema::ArrowError> {
                     let arrow_schema::DataType::Struct(fields) = of else {
-                        let message = format!("{of} is no struct");
+                        let message = format!("{of} is not a struct");
                         return Err(arrow_schema::ArrowError::SchemaError(message));
                     };
                     let mut types = fields.iter().map(|field| field.data_type());

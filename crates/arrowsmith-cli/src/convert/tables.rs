@@ -191,7 +191,7 @@ pub fn run(
         let guess = Arc::clone(&table.guess);
         let is_again = table.is_again && !target.is_stream();
         match write(table, &options, &target, args, interrupt) {
-            // The types of all records then are no guess.
+            // The types of all records then are not a guess.
             Err(_) if is_again && guess.was_wrong() => options.infer_records = InferRecords::All,
             done => break done?,
         }

@@ -72,7 +72,7 @@ pub(crate) struct KeyTable {
     entries: Vec<Entry>,
     /// Each key with its closing quote, by field; empty if the key is not in the table.
     keys: Vec<Literal>,
-    /// Whether a key that is not in the table is no field.
+    /// Whether a key that is not in the table is not a field.
     complete: bool,
 }
 
@@ -213,8 +213,8 @@ impl KeyTable {
         Probe { known: same & (key.len == len + 1), field, fast }
     }
 
-    /// Whether a key that is not in the table is no field, if it has no escapes and is not longer
-    /// than [`KEY_BYTES_MAX`].
+    /// Whether a key that is not in the table is not a field, if it has no escapes and is not
+    /// longer than [`KEY_BYTES_MAX`].
     pub fn is_complete(&self) -> bool {
         self.complete
     }

@@ -30,7 +30,7 @@ __device__ __forceinline__ bool short_at(const u8 *text, u64 head, u64 *magnitud
     for (u32 digits = 0; digits <= 16; digits += 8) {
         const u64 word = digits == 0 && !*negative ? head : load8(p + digits);
         const u64 rest = word ^ 0x3030303030303030ull;
-        // Bytes that are no digits; exact up to the first one.
+        // Bytes that are not digits; exact up to the first one.
         const u64 other = ((rest + 0x7676767676767676ull) | rest) & 0x8080808080808080ull;
         const u32 some = other ? ((u32)__ffsll((i64)other) - 1) / 8 : 8;
         if (digits == 0 && (some == 0 || (some > 1 && (rest & 0xFF) == 0))) return false;

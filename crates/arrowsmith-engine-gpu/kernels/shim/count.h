@@ -14,7 +14,7 @@ extern "C" void count_stacks(const void *at, unsigned long long bytes);
 // Whether an address is in device memory.
 extern "C" int count_is_global(unsigned long long at);
 const bool COUNTED = true;
-// The emulation's own code, which is no work of a kernel.
+// The emulation's own code, which is not work of a kernel.
 #define UNCOUNTED __attribute__((no_sanitize_coverage))
 #else
 inline void count_launch(const char *, unsigned long long) {}

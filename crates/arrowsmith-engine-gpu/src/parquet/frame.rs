@@ -2,7 +2,7 @@
 //! The blocks of a Zstandard frame (RFC 8878): where they are, how many literals and sequences each
 //! has, and which earlier block describes what it uses.
 //!
-//! It reads headers only, a few bytes per block of up to 128 KiB. What is unexpected is no frame
+//! It reads headers only, a few bytes per block of up to 128 KiB. What is unexpected is not a frame
 //! here; the kernel that decodes a page by one block of threads decides what it is.
 
 /// Bytes of a block's output, at most.

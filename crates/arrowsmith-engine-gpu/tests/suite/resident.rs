@@ -193,7 +193,8 @@ fn imported((schema, array): (FFI_ArrowSchema, FfiDeviceArray)) -> RecordBatch {
     let data = unsafe { from_ffi(array.array, &schema) }.unwrap();
     data.validate_full().unwrap();
     let batch = RecordBatch::from(StructArray::from(data));
-    // Where schemas have a sign for a root that is no structure, the C interface has metadata too.
+    // Where schemas have a sign for a root that is not a structure, the C interface has metadata
+    // too.
     let field = arrow_schema::Field::try_from(&schema).unwrap();
     let named = batch.schema().as_ref().clone().with_metadata(field.metadata().clone());
     batch.with_schema(Arc::new(named)).unwrap()

@@ -352,7 +352,7 @@ async fn types_are_no_deeper_than_clients_read() {
     let long = format!("select arrow_typeof(named_struct('{}', a)) from rows", "x".repeat(17_000));
     let error = sql.query(&long).await.unwrap_err();
     assert!(error.contains("bytes of text"), "{error}");
-    // A text with as many parentheses is no type.
+    // A text with as many parentheses is not a type.
     assert_eq!(sql.text(&format!("select '{}' < 'M'", text(65))).await, "true");
     sql.lives().await;
 }

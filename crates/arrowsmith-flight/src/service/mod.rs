@@ -45,7 +45,7 @@ impl Service {
     /// The command of a protocol on top of Flight, if it is one.
     ///
     /// # Errors
-    /// `Unimplemented` for one that this server does not have: it is no name of a dataset.
+    /// `Unimplemented` for one that this server does not have: it is not a name of a dataset.
     fn command(&self, descriptor: &FlightDescriptor) -> Result<Option<Command>, Status> {
         if descriptor.r#type != DescriptorType::Cmd as i32 {
             return Ok(None);

@@ -77,7 +77,7 @@ pub fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<u64, &'static 
             let name = names.value(key);
             let known = enumerators(kind).iter().find(|(known, _)| known == name);
             let value = known.map(|(_, value)| *value).or_else(|| name.parse().ok());
-            value.ok_or("has a name that is no enumerator")?.cast_unsigned()
+            value.ok_or("has a name that is not an enumerator")?.cast_unsigned()
         }
         DataType::Int8 => i64::from(native::<Int8Type>(array, row)).cast_unsigned(),
         DataType::Int16 => i64::from(native::<Int16Type>(array, row)).cast_unsigned(),
@@ -121,7 +121,7 @@ pub fn array(bits: &[u64], kind: &Kind, data_type: &DataType) -> Result<ArrayRef
         DataType::UInt64 => low!(UInt64Type, u64),
         DataType::Float32 => low!(Float32Type, f32),
         DataType::Float64 => low!(Float64Type, f64),
-        other => return Err(ArrowError::SchemaError(format!("{other} is no type of a number"))),
+        other => return Err(ArrowError::SchemaError(format!("{other} is not a type of a number"))),
     })
 }
 

@@ -128,14 +128,14 @@ impl Next<'_> {
                 let columns = array.as_struct().columns();
                 columns.iter().zip(fields).try_for_each(|(column, (_, shape))| {
                     if array.is_null(row) {
-                        return Err("has a null that is no reference");
+                        return Err("has a null that is not a reference");
                     }
                     self.shape(column, shape, row)
                 })
             }
             Shape::Array(_, item) => {
                 if array.is_null(row) {
-                    return Err("has a null that is no reference");
+                    return Err("has a null that is not a reference");
                 }
                 let list = array.as_fixed_size_list().value(row);
                 (0..list.len()).try_for_each(|index| self.shape(&list, item, index))
@@ -149,7 +149,7 @@ fn leaf(column: &ArrayRef, member: &Member, row: usize) -> Result<Vec<Value>, &'
         return Ok(vec![value(column, &member.kind, row)?]);
     }
     if column.is_null(row) {
-        return Err("has a null that is no reference");
+        return Err("has a null that is not a reference");
     }
     if is_text(member) {
         let text = column.as_binary::<i32>().value(row);
@@ -175,7 +175,7 @@ fn choice(array: &ArrayRef, choice: &Choice, row: usize) -> Result<Value, &'stat
         };
     }
     if array.is_null(row) {
-        return Err("has a null that is no reference");
+        return Err("has a null that is not a reference");
     }
     let columns = array.as_struct().columns();
     let which = columns[0].as_primitive::<UInt8Type>().value(row);
@@ -201,7 +201,7 @@ fn value(array: &ArrayRef, kind: &Kind, row: usize) -> Result<Value, &'static st
     if array.is_null(row) && !matches!(kind, Kind::Choice(_)) {
         return match kind {
             Kind::Pointer(_) => Ok(Value::Reference(None)),
-            _ => Err("has a null that is no reference"),
+            _ => Err("has a null that is not a reference"),
         };
     }
     Ok(match kind {

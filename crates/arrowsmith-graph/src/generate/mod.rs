@@ -5,7 +5,7 @@
 //! The generated code includes `arrowsmith/graph.hpp` and `arrowsmith/graph_fast.hpp` of
 //! `cpp/include`, which contain the code common to all layouts; equal layouts give equal text. It
 //! refers to the program's vtables by their symbols and to nothing else of its classes, so that
-//! private members are no obstacle.
+//! private members are not an obstacle.
 
 mod code;
 mod names;

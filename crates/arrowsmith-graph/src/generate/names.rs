@@ -79,7 +79,7 @@ pub(super) fn check(layout: &Layout, options: &Options) -> Result<(), LayoutErro
     let bad = |message: String| Err(LayoutError::new(name.as_str(), message));
     let first = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !first || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return bad("is no name of C++".into());
+        return bad("is not a name of C++".into());
     }
     if TAKEN.split_ascii_whitespace().any(|word| word == name) {
         return bad("is a word of C++, or the name of a library; choose another name".into());

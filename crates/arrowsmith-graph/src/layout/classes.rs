@@ -89,7 +89,7 @@ impl<'a> Classes<'a> {
                 wanted,
                 format!("may be {one} or {other}; give the qualified name"),
             )),
-            _ => Err(LayoutError::new(wanted, "is no class that the debug information defines")),
+            _ => Err(LayoutError::new(wanted, "is not a class that the debug information defines")),
         }
     }
 

@@ -146,7 +146,7 @@ impl Element {
         let mut found: Vec<&Member> = Vec::new();
         for &index in &keys.members {
             let member = usize::try_from(index).ok().and_then(|index| self.members.get(index));
-            let Some(member) = member else { return bad("has a key that is no member") };
+            let Some(member) = member else { return bad("has a key that is not a member") };
             let ordered = matches!(
                 member.kind,
                 Kind::Integer(_) | Kind::Float { .. } | Kind::String | Kind::View

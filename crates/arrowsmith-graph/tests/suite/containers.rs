@@ -237,7 +237,7 @@ fn layouts_whose_keys_have_no_order_or_hash_are_refused() {
         Layout::from_json(&text).unwrap_err().to_string()
     };
     let error = changed("\"members\": [\n                0", "\"members\": [\n                1");
-    assert!(error.contains("T::u: has a key that is no member"), "{error}");
+    assert!(error.contains("T::u: has a key that is not a member"), "{error}");
     let error = changed("\"unique\": true", "\"unique\": true, \"descending\": true");
     assert!(error.contains("T::u: has a key whose hash is unknown"), "{error}");
 }

@@ -70,7 +70,7 @@ fn refusals_do_not_hide_others() {
         "T::y: is annotated as transient, but is not a member",
         "T::z: is annotated as transient, but is not a member",
         "T::ii: is annotated, but is not a member",
-        "Gone: is annotated, but is no class that the debug information defines",
+        "Gone: is annotated, but is not a class that the debug information defines",
         "Two: has type id 1, and so has One",
     ];
     for line in expected {
@@ -178,7 +178,7 @@ fn names_of_the_program_are_not_generated_again() {
     fails("Root", &[], "is the name of a class");
     fails("foo", &["src/foo.hpp"], "the name of src/foo.hpp");
     fails("class", &[], "is a word of C++");
-    fails("a-b", &[], "is no name of C++");
+    fails("a-b", &[], "is not a name of C++");
     let chosen = |stem: &str| default_name(stem, &made, &["foo.hpp".to_owned()]);
     let names = ["app", "foo", "class", "x-y", "3d"].map(chosen);
     let expected = ["app", "foo", "class", "x_y", "_3d"].map(|stem| format!("{stem}_messages"));

@@ -93,7 +93,7 @@ impl Config {
         let mut known: Vec<(&str, u16)> = Vec::new();
         for address in &listeners {
             let Some((host, port)) = host_and_port(address) else {
-                return wrong(address, "is no HOST:PORT to listen at");
+                return wrong(address, "is not HOST:PORT to listen at");
             };
             let same = |one: &str, other: &str| one == other || is_any(one) || is_any(other);
             if known.iter().any(|(other, taken)| port == *taken && same(host, other)) {

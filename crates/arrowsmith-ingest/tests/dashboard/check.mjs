@@ -23,7 +23,7 @@ async function open(url, viewport) {
   const faults = [];
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => {
-    // A service that was stopped on purpose is no error of the page.
+    // A service that was stopped on purpose is not an error of the page.
     if (message.type() === "error" && !/net::ERR|Failed to load/.test(message.text())) faults.push(message.text());
   });
   page.on("request", (request) => {

@@ -41,7 +41,7 @@ pub struct InferOptions {
     /// Maximum number of distinct keys of an object below the record itself; an object with more
     /// becomes a map. Default 1000.
     pub object_keys_max: usize,
-    /// Skip records that are not JSON instead of failing, and those that are no objects where
+    /// Skip records that are not JSON instead of failing, and those that are not objects where
     /// others are. Default `false`.
     pub skip_malformed: bool,
     /// Accept `NaN`, `Infinity` and `-Infinity` as numbers. Default `false`.
@@ -89,7 +89,7 @@ pub struct Observed {
 pub struct Inferrer {
     options: Arc<InferOptions>,
     root: Node,
-    /// Records that are no objects, if malformed ones are skipped: if any is an object, these are
+    /// Records that are not objects, if malformed ones are skipped: if any is an object, these are
     /// malformed.
     others: Node,
     records: u64,

@@ -126,7 +126,7 @@ fn what_cannot_be_had_is_an_error_with_its_place() {
             "",
             "{\"m.x\":1} {\"m.x\":1}",
         ),
-        // Records that are no objects.
+        // Records that are not objects.
         (r#"{"m":{"x":1},"data":{"items":[{},[]]}}"#, WrongType, 33, "data.items", "{\"m.x\":1}"),
         (r#"{"m":{"x":1},"data":{"items":[null]}}"#, WrongType, 30, "data.items", ""),
         // Records that already have such a key, however it is written.
@@ -248,7 +248,7 @@ fn fields_are_those_that_another_parser_finds() {
                 assert_eq!(found, expected, "seed {seed}: {fields:?} {text}");
                 with += usize::from(!found.is_empty());
             }
-            // A key twice, a record that is no object, or that has a key of this name.
+            // A key twice, a record that is not an object, or that has a key of this name.
             Some(error) => {
                 refused += 1;
                 let objects = expected.iter().all(|(object, _)| *object);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Records below a path: what is left of documents is their records, where they were, however the
-//! text arrives; what is no JSON is refused, as by another parser.
+//! text arrives; what is not JSON is refused, as by another parser.
 
 use arrowsmith_core::ErrorKind;
 use arrowsmith_json::frame::{Documents, Envelope, EnvelopeError, RecordsPath};
@@ -292,7 +292,7 @@ fn documents_that_are_not_json_are_refused() {
             1 => text.insert(at, byte),
             _ => drop(text.remove(at)),
         }
-        // What is no UTF-8, and half of a surrogate pair, is the business of records.
+        // What is not UTF-8, and half of a surrogate pair, is the business of records.
         if std::str::from_utf8(&text).is_err() {
             continue;
         }

@@ -455,8 +455,8 @@ fn damaged_records_are_left_where_another_parser_refuses_them() {
         let is_left = line(&text).is_none();
         let valid = serde_json::from_str::<Value>(&text);
         match valid {
-            // Half a surrogate pair in a value is no error here, and a number that is too large for
-            // a double is one there.
+            // Half a surrogate pair in a value is not an error here, and a number that is too large
+            // for a double is one there.
             Err(error) if !is_left => {
                 let error = error.to_string();
                 let known = error.contains("surrogate") || error.contains("out of range");

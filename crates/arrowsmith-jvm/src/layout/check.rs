@@ -25,7 +25,7 @@ pub(crate) fn identifier(name: &str) -> Result<(), String> {
     let mut bytes = name.bytes();
     let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     if !first || !bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Err(format!("{name:.60?} is no Java identifier of ASCII letters, digits and _"));
+        return Err(format!("{name:.60?} is not a Java identifier of ASCII letters, digits and _"));
     }
     if name.len() > NAME_BYTES_MAX {
         return Err(format!("the name {name:.20}… has more than {NAME_BYTES_MAX} characters"));

@@ -127,7 +127,7 @@ fn shaped(shape: Shape) -> Result<Layout, JvmError> {
     let mut types = Vec::new();
     for name in shape.ty.into_iter().chain(shape.types) {
         let found = Primitive::of(&name);
-        let wrong = || JvmError::Layout(format!("{name:.60?} is no primitive type"));
+        let wrong = || JvmError::Layout(format!("{name:.60?} is not a primitive type"));
         types.push(found.ok_or_else(wrong)?);
     }
     if types.is_empty() {
@@ -190,8 +190,9 @@ fn declared(
 
 /// `int`, `string(40)?`, `Line?[<=8]`: a base, then suffixes from the inside out.
 pub(super) fn ty(text: &str, classes: &[String]) -> Result<Type, String> {
-    let wrong =
-        || format!("{:?} is no type: int, string(40), Line, with ?, [], [4] or [<=8]", clip(text));
+    let wrong = || {
+        format!("{:?} is not a type: int, string(40), Line, with ?, [], [4] or [<=8]", clip(text))
+    };
     let text = text.trim();
     let end = text.find(['?', '[', '(']).unwrap_or(text.len());
     let (base, mut rest) = text.split_at(end);

@@ -154,7 +154,7 @@ fn classes_that_exist() {
         ("Shop$Any", "java.lang.Object is of the module java.base"),
         ("Shop$Holds", "is not public"),
         ("Shop$Inner", "make the class static"),
-        ("Shop$Face", "is no class with fields"),
+        ("Shop$Face", "is not a class with fields"),
         ("Shop$Empty", "there is no primitive"),
         ("Nowhere", "cannot be loaded"),
     ] {

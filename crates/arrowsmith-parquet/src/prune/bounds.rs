@@ -146,7 +146,8 @@ fn signed_order(leaf: &Leaf) -> bool {
     }
 }
 
-/// A bound in the domain in which the column is compared; `None` if the bytes are no usable bound.
+/// A bound in the domain in which the column is compared; `None` if the bytes are not a usable
+/// bound.
 fn key(leaf: &Leaf, bytes: &[u8]) -> Option<Key> {
     use DataType as D;
     let kind = value_type(leaf.field.data_type());

@@ -91,7 +91,7 @@ fn values(watch: &Watch, array: &dyn Array) -> Alarm {
     }
 }
 
-/// Whether the text of a value that is no string may be this.
+/// Whether the text of a value that is not a string may be this.
 fn may_be_no_string(text: &str) -> bool {
     match text.as_bytes() {
         b"true" | b"false" | b"NaN" | b"Infinity" | b"-Infinity" => true,

@@ -48,8 +48,8 @@ pub(super) fn conforms(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Whether values may be cast. A number is no time: it does not say its unit; and a time without a
-/// zone is no instant. What has names is not cast, and what becomes null would be lost.
+/// Whether values may be cast. A number is not a time: it does not say its unit; and a time without
+/// a zone is not an instant. What has names is not cast, and what becomes null would be lost.
 fn is_of_a_kind(from: &DataType, to: &DataType) -> bool {
     let plain = |data_type: &DataType| match data_type {
         DataType::Dictionary(_, values) => values.as_ref().clone(),

@@ -70,7 +70,7 @@ pub(crate) struct Prepared {
     sources: Vec<Source>,
     pub(crate) schema: SchemaRef,
     pub(crate) condition: Condition,
-    /// The rows that are no part of the table any more, and where each row group begins.
+    /// The rows that are not part of the table any more, and where each row group begins.
     deleted: Option<(Rows, Vec<u64>)>,
 }
 

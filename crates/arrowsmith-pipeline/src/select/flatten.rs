@@ -30,7 +30,7 @@ pub(super) fn schema(nested: &SchemaRef) -> Result<SchemaRef> {
         return Err(Error::schema(field.name().as_str(), message));
     }
     let mut metadata = nested.metadata().clone();
-    // A record is no single value any more.
+    // A record is not a single value any more.
     metadata.remove(ROOT_METADATA_KEY);
     Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
 }

@@ -241,7 +241,7 @@ impl Select {
             fields.push(field);
         }
         let mut metadata = kept.metadata().clone();
-        // With another column a record is no single value any more.
+        // With another column a record is not a single value any more.
         metadata.remove(ROOT_METADATA_KEY);
         Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
     }

@@ -134,6 +134,6 @@ fn an_inferred_schema_has_a_bounded_number_of_fields() {
     let error = schema(text.clone(), 100).unwrap_err();
     let Error::Data(data) = &error else { panic!("{error}") };
     assert_eq!(data.kind, ErrorKind::Limit);
-    assert!(schema("{}\n".to_owned() + &text, 100).is_err(), "it is no end of the sample");
+    assert!(schema("{}\n".to_owned() + &text, 100).is_err(), "it is not an end of the sample");
     assert_eq!(schema(text, 1000).unwrap().fields().len(), 50);
 }

@@ -240,7 +240,7 @@ fn records_that_are_bad_are_left_out_wherever_they_are() {
     }
 }
 
-/// Records that are no objects are rows until one is an object.
+/// Records that are not objects are rows until one is an object.
 #[test]
 fn other_records_are_bad_once_there_is_an_object() {
     let others = "5\n\"x\"\nnull\n".repeat(10);

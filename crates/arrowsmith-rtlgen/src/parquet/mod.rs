@@ -164,7 +164,7 @@ fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
     if !identifier(&options.name) {
-        return refuse("name", "is no identifier in lower case");
+        return refuse("name", "is not an identifier in lower case");
     }
     if columns.is_empty() || columns.len() > COLUMNS_MAX {
         return refuse("columns", "there are none, or more than 32");
@@ -181,7 +181,7 @@ fn check(columns: &[Column], options: &Options) -> Result<(), Refusal> {
         ("history_bytes", options.history_bytes, 8192),
     ] {
         if !value.is_power_of_two() || value < least || value > 1 << 20 {
-            return refuse(name, "is no power of two, or out of range");
+            return refuse(name, "is not a power of two, or out of range");
         }
     }
     Ok(())

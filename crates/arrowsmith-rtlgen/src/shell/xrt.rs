@@ -255,7 +255,7 @@ fn readme(circuit: &Circuit<'_>, kernel: &str, arguments: &[Argument]) -> String
          | try it | `make run PLATFORM=...` | a card |\n\n\
          `MHZ=250` sets the kernel's clock, `COPIES=20000` how many copies of the sample are measured; `connectivity.cfg` has the memory of each port. \
          Under `TARGET=hw_emu` the link is an emulation. The program prints `PASS`, or `FAIL` with the first difference, and ends with status 0 or 1.\n\n\
-         `sim/` has stubs in place of XRT's headers: the same program runs on the simulated kernel. They are no part of XRT.\n\n\
+         `sim/` has stubs in place of XRT's headers: the same program runs on the simulated kernel. They are not part of XRT.\n\n\
          A check list for the first board is in Arrowsmith's documentation, `docs/guide/rtl-boards.md`.\n\n\
          ## Registers\n\n| address | |\n|---|---|\n\
          | 0x0000 | control: bit 0 ap_start, 1 ap_done, 2 ap_idle, 3 ap_ready, 7 auto_restart |\n\

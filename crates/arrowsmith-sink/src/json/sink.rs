@@ -39,7 +39,7 @@ impl Default for JsonOptions {
 }
 
 /// Why a column is refused.
-const NO_TYPE: &str = "JSON has no such type: it has a union, or a map whose keys are no text";
+const NO_TYPE: &str = "JSON has no such type: it has a union, or a map whose keys are not text";
 
 /// Writes record batches as newline-delimited JSON.
 pub struct JsonSink {

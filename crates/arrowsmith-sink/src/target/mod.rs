@@ -193,8 +193,8 @@ impl Target {
                 let folder = self.files(true)?;
                 return Ok((table, folder));
             }
-            // The files of a folder that is no table do not become part of one. They may be those
-            // of another process, whose commit follows.
+            // The files of a folder that is not a table do not become part of one. They may be
+            // those of another process, whose commit follows.
             match self.files(false) {
                 Ok(_) if self.append => return Ok((None, self.files(true)?)),
                 Err(Error::Io { source, .. })

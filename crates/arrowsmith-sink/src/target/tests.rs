@@ -114,7 +114,7 @@ fn tables_are_started_by_several() {
         let read = Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
         assert_eq!((read.version(), read.files().unwrap().len()), (4, 5));
     }
-    // What is no table stays none.
+    // What is not a table stays none.
     let path = outer.path().join("other");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("a.parquet"), "x").unwrap();

@@ -22,7 +22,7 @@ pub(super) const TEXT_BYTES_MAX: usize = 1 << 30;
 /// Why there is no more.
 pub(super) const TOO_LONG: &str = "more than 1 GiB of JSON text in one batch: make batches smaller";
 
-/// Why bytes are no VARIANT.
+/// Why bytes are not VARIANT.
 const SHORT: &str = "a VARIANT is shorter than it says";
 
 /// The keys of the objects in a value.
@@ -133,7 +133,7 @@ impl<'a> Names<'a> {
     /// Appends the value that bytes start with; its length.
     ///
     /// # Errors
-    /// Why the bytes are no VARIANT.
+    /// Why the bytes are not VARIANT.
     pub(super) fn value(
         &self,
         bytes: &[u8],

@@ -345,7 +345,8 @@ impl Text<'_> {
             b'r' => b'\r',
             b't' => b'\t',
             b'u' => {
-                let character = self.unicode().ok_or("half of a surrogate pair is no character")?;
+                let character =
+                    self.unicode().ok_or("half of a surrogate pair is not a character")?;
                 out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
                 return Ok(());
             }

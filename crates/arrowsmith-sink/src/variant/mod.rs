@@ -257,7 +257,7 @@ pub fn from_json(array: &ArrayRef, path: &str) -> Result<ArrayRef> {
 /// infinities are null. `path` names the column in errors.
 ///
 /// # Errors
-/// [`Error::Schema`] for bytes that are no VARIANT, and for more than 1 GiB of text.
+/// [`Error::Schema`] for bytes that are not VARIANT, and for more than 1 GiB of text.
 pub fn to_json(array: &ArrayRef, path: &str) -> Result<ArrayRef> {
     let refused = |reason| Error::schema(path, reason);
     let columns = array.as_struct_opt().ok_or_else(|| refused("VARIANT is a struct"))?;

@@ -115,12 +115,12 @@ impl<'a> File<'a> {
     pub(super) fn open(bytes: &'a [u8]) -> Result<Self> {
         let mut rest = Bytes(bytes);
         if rest.take(4)? != b"Obj\x01" {
-            return Err("it is no Avro file".to_owned());
+            return Err("it is not an Avro file".to_owned());
         }
         let mut metadata = HashMap::new();
         while let Some(count) = rest.block()? {
             for _ in 0..count {
-                let key = std::str::from_utf8(rest.bytes()?).map_err(|_| "a key is no text")?;
+                let key = std::str::from_utf8(rest.bytes()?).map_err(|_| "a key is not text")?;
                 metadata.insert(key, rest.bytes()?);
             }
         }
@@ -267,7 +267,7 @@ impl Names {
             },
             other => return self.parse(other),
         };
-        let name = within("name")?.as_str().ok_or("a name that is no text")?;
+        let name = within("name")?.as_str().ok_or("a name that is not text")?;
         if let Some(space) = schema.get("namespace").and_then(Json::as_str) {
             self.0.insert(format!("{space}.{name}"), typed.clone());
         }
@@ -285,7 +285,7 @@ impl Names {
             let id = field.get("field-id").and_then(Json::as_i64);
             Ok(RecordField { name: name.to_owned(), id, kind })
         };
-        let fields = fields.as_array().ok_or("fields that are no list")?.iter();
+        let fields = fields.as_array().ok_or("fields that are not a list")?.iter();
         let fields = fields.map(&mut field).collect::<Result<Arc<[_]>>>()?;
         Ok((Type::Record(fields), depth))
     }

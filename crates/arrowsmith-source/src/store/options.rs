@@ -88,7 +88,7 @@ impl StoreOptions {
             let (Ok(header), Ok(mut value)) =
                 (name.parse::<HeaderName>(), HeaderValue::try_from(value))
             else {
-                let message = format!("storage_options: headers: {name:?} is no header of HTTP");
+                let message = format!("storage_options: headers: {name:?} is not a header of HTTP");
                 return Err(Error::Config(message));
             };
             value.set_sensitive(true);
@@ -202,7 +202,7 @@ mod tests {
         let error = header.over(std::iter::empty(), &ObjectStoreScheme::AmazonS3).unwrap_err();
         assert!(error.to_string().contains("headers are for https://"), "{error}");
         let error = header.client(&[]).unwrap_err().to_string();
-        assert!(error.contains("\"X Key\" is no header"), "{error}");
+        assert!(error.contains("\"X Key\" is not a header"), "{error}");
         assert!(!format!("{:?}", header.client(&[])).contains("SECRET"));
     }
 }

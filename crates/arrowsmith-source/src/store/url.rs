@@ -59,7 +59,7 @@ pub fn expand_url_with(
             if source.kind() == io::ErrorKind::NotFound && url.contains(['*', '[']) =>
         {
             let message =
-                format!("{source}; URLs are no patterns: name a prefix, with / at its end");
+                format!("{source}; URLs are not patterns: name a prefix, with / at its end");
             Error::Io { path, source: io::Error::new(source.kind(), message) }
         }
         error => error,
@@ -67,7 +67,7 @@ pub fn expand_url_with(
     Ok(vec![object?.into()])
 }
 
-/// The file at an `http://` or `https://` URL that is no prefix.
+/// The file at an `http://` or `https://` URL that is not a prefix.
 fn file(url: &str, options: &StoreOptions) -> Result<Option<Input>> {
     let mut parsed = parsed(url)?;
     let query = parsed.query().map(str::to_owned);

@@ -247,7 +247,7 @@ fn dictionary(keys: &DataType, values: &DataType, cells: &[&Cell]) -> Built {
         DataType::UInt16 => keyed::<UInt16Type>(&positions, values)?,
         DataType::UInt32 => keyed::<UInt32Type>(&positions, values)?,
         DataType::UInt64 => keyed::<UInt64Type>(&positions, values)?,
-        other => return Err(refused(&format!("{other} is no type of dictionary keys"))),
+        other => return Err(refused(&format!("{other} is not a type of dictionary keys"))),
     })
 }
 

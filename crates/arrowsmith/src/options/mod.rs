@@ -82,7 +82,7 @@ impl OptionInfo {
         help.strip_suffix('.').unwrap_or(help)
     }
 
-    /// The default; [`Value::Default`] where that is no value.
+    /// The default; [`Value::Default`] where that is not a value.
     #[must_use]
     pub fn default(&self) -> Value {
         (self.default)()

@@ -54,7 +54,7 @@ fn batches_come_by_every_way() {
         .engine(crate::engine("reference").unwrap())
         .open([Input::bytes(bytes())])
         .unwrap();
-    assert_eq!(reader.explanation().fall_backs(), 0, "the requested engine is no fallback");
+    assert_eq!(reader.explanation().fall_backs(), 0, "the requested engine is not a fallback");
     let batches: Vec<RecordBatch> = reader.map(Result::unwrap).collect();
     assert_eq!(total(&batches), wanted);
 

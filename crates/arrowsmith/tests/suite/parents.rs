@@ -199,7 +199,7 @@ fn what_cannot_be_had_ends_the_reading_after_the_records_before_it() {
     let long = "x".repeat(60);
     for (text, rows, error) in [
         (String::new(), 2, None),
-        // A record has such a key, and one is no object.
+        // A record has such a key, and one is not an object.
         (
             "{\"items\":[{\"a\":3},\n{\"a\":4,\n\"page\":5}]}".to_owned(),
             3,

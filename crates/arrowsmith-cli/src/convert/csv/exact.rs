@@ -62,7 +62,7 @@ pub(super) fn has_infinite(column: &ArrayRef) -> bool {
 
 /// Why texts have no column of a type.
 pub(super) enum Refused {
-    /// The text of this row is no value of the type.
+    /// The text of this row is not a value of the type.
     Row(usize),
     /// Not for the texts' sake.
     Type(ArrowError),

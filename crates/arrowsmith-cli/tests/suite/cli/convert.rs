@@ -544,7 +544,7 @@ fn comma_separated_values_are_inputs() {
     ran.assert_status(2);
 }
 
-/// Whatever the input is named, unless its name or bytes say that it is no CSV.
+/// Whatever the input is named, unless its name or bytes say that it is not CSV.
 #[test]
 fn values_have_any_delimiter() {
     let folder = Folder::new();
@@ -658,7 +658,7 @@ fn types_after_the_sample_are_those_of_all_records() {
         // What has been written, or read, is gone.
         ends(&["late.csv", "-o", "-"], "", hint);
         ends(&["--format", "csv", "-", "-o", "x.arrow"], &late(rows, "2.5"), hint);
-        // A type that was given is no guess.
+        // A type that was given is not a guess.
         ends(&["late.csv", "-o", "x.arrow", "--types", "n: int64"], "", "");
     }
 }
@@ -690,7 +690,7 @@ fn zones_of_csv_are_kept_or_the_times_are_text() {
         assert_eq!(text, whole);
         fs::remove_file(folder.path("x.arrow")).unwrap();
     }
-    // What is given is no guess: as in JSON.
+    // What is given is not a guess: as in JSON.
     folder.write("a.csv", format!("at\n{zoned}\n{naive}\n"));
     let args = ["convert", "-q", "a.csv", "-o", "-", "--to", "csv", "--schema", "at: timestamp(s)"];
     let ran = folder.run(&args);

@@ -259,7 +259,7 @@ fn a_delta_table_is_written_grows_and_is_read() {
     ran.assert_status(0);
     assert_eq!(ran.stdout, b"id: int64\nlevel: utf8\nx: float64\n");
 
-    // A file that is in no commit is no part of the table.
+    // A file that is in no commit is not part of the table.
     std::fs::write(folder.path("t/level=warn/part-x.parquet"), "no Parquet").unwrap();
     convert(&folder, &[&read[..], &["again.arrow"]].concat(), 0);
     assert_eq!(ids(&whole(&read_file(&folder, "again.arrow"))), ids(&all));

@@ -73,7 +73,7 @@ pub(crate) struct Spread {
     pub(super) unknown: Vec<u16>,
     /// The deepest object, in open containers.
     pub(super) depth: usize,
-    /// Whether a key that is found in no table is no field.
+    /// Whether a key that is found in no table is not a field.
     pub(super) complete: bool,
     /// Maximum number of records of the next group.
     pub(super) limit: usize,

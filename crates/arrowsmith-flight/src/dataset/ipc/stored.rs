@@ -147,7 +147,7 @@ impl Open {
         sound(&bytes, &place.block)?;
         let buffer = Buffer::from(bytes);
         let batch = caught(|| stored.decoder.read_record_batch(&place.block, &buffer))?;
-        batch.ok_or_else(|| Error::Config("a block is no batch".to_owned()))
+        batch.ok_or_else(|| Error::Config("a block is not a batch".to_owned()))
     }
 }
 
@@ -212,7 +212,7 @@ impl Stored {
             let head = root_as_message(&head).map_err(|error| unsound(&error.to_string()))?;
             let batch = head.header_as_record_batch();
             let rows = batch.and_then(|batch| usize::try_from(batch.length()).ok());
-            let rows = rows.ok_or_else(|| unsound("a block is no batch"))?;
+            let rows = rows.ok_or_else(|| unsound("a block is not a batch"))?;
             batches.push(Place { block: *block, rows });
         }
         let map = match held {

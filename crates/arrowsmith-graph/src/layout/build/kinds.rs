@@ -151,7 +151,9 @@ impl Builder<'_> {
         };
         let to = qualified(self.debug, class);
         if to.starts_with("std::") {
-            return Err(place.error("", format!("points to a {to}, which is no object of its own")));
+            return Err(
+                place.error("", format!("points to a {to}, which is not an object of its own"))
+            );
         }
         self.open.push(to.clone());
         Ok(Kind::Pointer(Reference { to, nullable: true, targets: Vec::new() }))
@@ -217,7 +219,7 @@ impl Builder<'_> {
             return Err(place.error("", message));
         }
         if is("std::vector<bool") {
-            let message = "is a vector<bool>, whose elements are no objects";
+            let message = "is a vector<bool>, whose elements are not objects";
             return Err(place.error("", message));
         }
         if let Some(kind) = self.container(class, ty, note, place)? {

@@ -66,7 +66,7 @@ impl<'a> Builder<'a> {
         let mut faults = Vec::new();
         for (class, note) in &self.options.annotations.classes {
             if !known.contains(class.as_str()) {
-                let message = "is annotated, but is no class that the debug information defines";
+                let message = "is annotated, but is not a class that the debug information defines";
                 faults.push(LayoutError::new(class.as_str(), message));
             } else if complete && !self.used.contains(&(class.clone(), None)) {
                 let message = "is annotated, but is not a class reachable from the root";

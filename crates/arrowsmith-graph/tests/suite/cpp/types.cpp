@@ -18,7 +18,7 @@ static void check(bool good, const char *what) {
 }
 
 static void same(const Types &a, const Types &b) {
-    check(a.flags == b.flags, "a value that is no enumerator");
+    check(a.flags == b.flags, "a value that is not an enumerator");
     check(a.count == b.count && a.name == b.name && a.nested == b.nested, "optionals");
     check(a.at.has_value() == b.at.has_value() && (!a.at || a.at->y == b.at->y), "an optional of a class");
     check(a.leaf.has_value() == b.leaf.has_value() && (!a.leaf || (*a.leaf == nullptr) == (*b.leaf == nullptr)), "an optional pointer");

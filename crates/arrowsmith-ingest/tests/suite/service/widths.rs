@@ -70,7 +70,7 @@ fn a_request_that_would_become_too_much_is_refused_and_one_in_parts_is_taken() {
     assert_eq!(rows(folder.path()), 60_000);
 }
 
-/// Items that are no objects become null ones, of the same width.
+/// Items that are not objects become null ones, of the same width.
 #[test]
 fn items_that_become_null_are_refused_before_they_do() {
     let header = "Content-Encoding: gzip\r\n";

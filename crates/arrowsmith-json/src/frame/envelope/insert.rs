@@ -147,7 +147,7 @@ impl Out<'_> {
 }
 
 /// A key of the record at the start of a text that is one of the names, and where it is; none if
-/// the record is no JSON.
+/// the record is not JSON.
 fn doubled<'a>(text: &[u8], names: &'a [Name]) -> Option<(usize, &'a Name)> {
     let mut cursor = Cursor { text, at: 0 };
     cursor.expect(b'{')?;

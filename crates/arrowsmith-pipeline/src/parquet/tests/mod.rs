@@ -258,7 +258,7 @@ fn folders_give_columns() {
     };
     let batches = declared(DataType::Int16).start().unwrap();
     assert_eq!(whole(batches).column(3).data_type(), &DataType::Int16);
-    assert!(refused(declared(DataType::Int8)).contains("year=2023 is no value"), "out of range");
+    assert!(refused(declared(DataType::Int8)).contains("year=2023 is not a value"), "out of range");
 }
 
 #[test]
@@ -288,7 +288,10 @@ fn files_that_differ_are_made_one_or_refused() {
     let fraction = Arc::new(Float64Array::from(vec![1.5])) as ArrayRef;
     let fraction = RecordBatch::try_from_iter([("id", fraction)]).unwrap();
     let error = read(&fraction).unwrap_err().to_string();
-    assert!(error.contains("1.5 is no Int64") && error.contains("; --late-columns add"), "{error}");
+    assert!(
+        error.contains("1.5 is not of type Int64") && error.contains("; --late-columns add"),
+        "{error}"
+    );
 }
 
 /// Fields of structs are found by name, as columns are, and not by their place.

@@ -60,7 +60,7 @@ impl Files {
         self.options.folder().join(format!(".{name}.{kind}"))
     }
 
-    /// Whether a part is no file that every reader takes.
+    /// Whether a part is not a file that every reader takes.
     pub(super) fn is_made_again(&self, dictionaries: &Unifier) -> bool {
         self.options.format != FileFormat::Arrow || dictionaries.has_any() || self.has_sets()
     }

@@ -51,7 +51,7 @@ public final class SparkRows implements AutoCloseable {
    * Writes rows, in place of those before.
    *
    * @param columns the columns of the rows, each followed by those of its parts; of each its kind,
-   *     the number of its members (0 if it is no struct), and the address of its
+   *     the number of its members (0 if it is not a struct), and the address of its
    *     {@code ArrowArray}, or 0 if it has only nulls: then no parts follow
    * @param first the index of the first row, after the offsets of the arrays
    * @param count the number of rows, at least 1

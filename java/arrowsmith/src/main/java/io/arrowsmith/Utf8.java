@@ -4,12 +4,12 @@ package io.arrowsmith;
 import io.arrowsmith.internal.NativeText;
 import java.nio.ByteBuffer;
 
-/** Finds what is no UTF-8, at the speed of memory. Arrow Java is not used. */
+/** Finds what is not UTF-8, at the speed of memory. Arrow Java is not used. */
 public final class Utf8 {
   private Utf8() {}
 
   /**
-   * The first byte that is no UTF-8; a character that is cut short by the end is none.
+   * The first byte that is not UTF-8; a character that is cut short by the end is none.
    *
    * @param text a direct buffer, whose position does not count
    * @param from the first byte to look at

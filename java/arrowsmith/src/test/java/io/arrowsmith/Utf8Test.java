@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** What is no UTF-8, anywhere in a buffer. */
+/** What is not UTF-8, anywhere in a buffer. */
 class Utf8Test {
   private static ByteBuffer direct(final byte[] bytes) {
     return ByteBuffer.allocateDirect(bytes.length).put(bytes).flip();

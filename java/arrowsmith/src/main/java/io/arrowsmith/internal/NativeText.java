@@ -10,7 +10,7 @@ public final class NativeText {
   private NativeText() {}
 
   /**
-   * The first byte that is no UTF-8.
+   * The first byte that is not UTF-8.
    *
    * @param text a direct buffer
    * @param from the first byte to look at

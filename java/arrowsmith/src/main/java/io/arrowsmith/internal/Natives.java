@@ -38,7 +38,7 @@ final class Natives {
     return Jni.jsonKinds(lines, linesBytes, bytes, error);
   }
 
-  /** The bytes before the first that is no UTF-8. */
+  /** The bytes before the first that is not UTF-8. */
   static long utf8Prefix(final long text, final long textBytes) {
     return Jni.utf8Prefix(text, textBytes);
   }

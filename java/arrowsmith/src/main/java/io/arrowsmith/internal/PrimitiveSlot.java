@@ -26,7 +26,7 @@ final class PrimitiveSlot extends Slot {
 
   @Override
   void append(final Object value) {
-    throw new IllegalStateException("primitive values are no objects");
+    throw new IllegalStateException("primitive values are not objects");
   }
 
   @Override

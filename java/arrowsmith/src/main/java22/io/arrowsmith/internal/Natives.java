@@ -121,7 +121,7 @@ final class Natives {
     }
   }
 
-  /** The bytes before the first that is no UTF-8. */
+  /** The bytes before the first that is not UTF-8. */
   static long utf8Prefix(final long text, final long textBytes) {
     try {
       return (long) UTF8_PREFIX.invokeExact(text, textBytes);

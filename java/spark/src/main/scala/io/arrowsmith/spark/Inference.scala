@@ -96,8 +96,8 @@ private object Inference {
       JsonInferSchema.compatibleRootType(options.columnNameOfCorruptRecord, options.parseMode)
     val objects = records.map(_.objects).foldLeft[DataType](StructType(Nil))(merge)
     val others = records.flatMap(_.others).reduceOption(merge)
-    // What is no object adds the column of bad records, unless records have a field of that name:
-    // then the type depends on which Spark sees first.
+    // What is not an object adds the column of bad records, unless records have a field of that
+    // name: then the type depends on which Spark sees first.
     val corrupt = objects match {
       case struct: StructType =>
         struct.exists { field =>

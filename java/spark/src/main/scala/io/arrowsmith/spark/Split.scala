@@ -368,7 +368,7 @@ private object Split {
     }
   }
 
-  /** Whether a line is no record. */
+  /** Whether a line is not a record. */
   private def isBlank(line: Text): Boolean = {
     var at = 0
     while (at < line.getLength && Stretches.Blanks.indexOf(line.getBytes()(at).toInt) >= 0) {

@@ -98,7 +98,7 @@ class InferenceTest extends SessionTest {
     "'x'", "{a:1}", "\"a\tb\"", "\"\\x\"", "/* */ 1", "1.", ".5", "tru", "[1,]", "{\"a\":1,\"a\":2.5}",
     "{\"a\":{\"b\":1},\"a\":[1]}", "{\"\\ud800\":1}", "\"\\u12\"", "1 2", "{\"a\":1")
 
-  /** Whole lines that are no object with keys. */
+  /** Whole lines that are not an object with keys. */
   private val lines = Seq(
     "", "  ", "\t", "{}", " { } ", "[]", "[{\"a\":1},{\"a\":\"x\",\"c\":2}]", "[[{\"d\":1}]]", "[1]",
     "null", "17", "\"text\"", "\"\"", "true", "1.5", "garbage", "{", "}", "{\"a\":1} trailing",
@@ -172,7 +172,8 @@ class InferenceTest extends SessionTest {
     withConf(
       "spark.sql.files.maxPartitionBytes" -> bytes.toString,
       "spark.sql.files.openCostInBytes" -> "0") {
-      // Where a record is no object, and others have a field of the name of bad ones, Spark looks.
+      // Where a record is not an object, and others have a field of the name of bad ones, Spark
+      // looks.
       def statuses = files.map(file => new HadoopPath(s"file:$file"))
         .flatMap(path => path.getFileSystem(new Configuration()).listStatus(path))
       val native = Inference.schema(spark, chosen, statuses).isDefined

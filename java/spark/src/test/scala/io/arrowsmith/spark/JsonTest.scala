@@ -278,7 +278,7 @@ class JsonTest extends SessionTest with AdaptiveSparkPlanHelper {
 
   @Test def conditionsWhereTheEngineStops(): Unit = {
     val lines = records(16000, 12)
-    // Of several batches, with white space between them that is no record.
+    // Of several batches, with white space between them that is not a record.
     val before = lines.take(14000).mkString("\n").replace("\n{\"id\":5", "\n \t\r\n\n{\"id\":5")
     val after = lines.drop(14000).mkString("\n")
     assertTrue(before.length > (3 << 20))
