@@ -31,7 +31,7 @@ impl FromStr for RecordsPath {
                     (!plain.contains('~')).then(|| token.replace("~1", "/").replace("~0", "~"))
                 };
                 let keys: Option<_> = pointer.split('/').map(key).collect();
-                keys.ok_or_else(|| refused("is not JSON pointer: '~' is neither ~0 nor ~1"))?
+                keys.ok_or_else(|| refused("is not a JSON pointer: '~' is neither ~0 nor ~1"))?
             }
         };
         Ok(Self { keys, text: text.to_owned() })
