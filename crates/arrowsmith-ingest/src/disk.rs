@@ -51,6 +51,10 @@ pub(crate) trait DiskFile: Read + Write + Seek + Send {
     /// Has content and length outlive a loss of power. After an error it is unknown what of it
     /// does, and another call need not report the error.
     fn sync(&self) -> io::Result<()>;
+    /// An error if the file was removed since it was opened: what is written to it is lost.
+    fn check_name(&self) -> io::Result<()> {
+        Ok(())
+    }
     /// Truncates the file to its first `bytes`.
     fn cut(&self, bytes: u64) -> io::Result<()>;
     /// Length in bytes.
@@ -176,6 +180,10 @@ impl Seek for SystemFile {
 impl DiskFile for SystemFile {
     fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn check_name(&self) -> io::Result<()> {
+        files::check_name(&self.file)
     }
 
     fn cut(&self, bytes: u64) -> io::Result<()> {

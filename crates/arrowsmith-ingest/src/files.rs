@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File operations that differ by system: the identity of a file, and how it is truncated.
+//! File operations that differ by system: the identity of a file, whether it still has a name, and
+//! how it is truncated.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -17,6 +18,22 @@ pub(crate) fn identity(_path: &Path, meta: &Metadata) -> io::Result<String> {
 pub(crate) fn identity(path: &Path, _meta: &Metadata) -> io::Result<String> {
     let known = winapi_util::file::information(&File::open(path)?)?;
     Ok(format!("{}:{}", known.volume_serial_number(), known.file_index()))
+}
+
+/// An error if an open file has no name any more: what is written to it is lost when it is closed.
+#[cfg(unix)]
+pub(crate) fn check_name(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    match file.metadata()?.nlink() {
+        0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was removed while it was open")),
+        _ => Ok(()),
+    }
+}
+
+/// An error if an open file has no name any more. Windows does not say so.
+#[cfg(windows)]
+pub(crate) fn check_name(_file: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// Truncates a file that is open for appending to its first `bytes`.

@@ -59,6 +59,33 @@ fn what_goes_in_comes_out_in_order() {
     assert!(open(folder.path(), 1).is_err(), "it is locked");
 }
 
+/// What is written to a file without a name would be lost with the process.
+#[test]
+#[cfg(unix)]
+fn a_segment_that_was_removed_takes_no_more() {
+    for durable in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = open(folder.path(), 1 << 20).unwrap();
+        spool.append(&message(0)).unwrap();
+        spool.commit(durable).unwrap();
+        let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let segments: Vec<_> =
+            names.filter(|name| name.to_string_lossy().ends_with(".spool")).collect();
+        assert_eq!(segments.len(), 1);
+        fs::remove_file(&segments[0]).unwrap();
+        spool.append(&message(1)).unwrap();
+        assert_eq!(spool.commit(durable).unwrap_err().kind(), io::ErrorKind::NotFound);
+        if durable {
+            // Nothing of the old one is in doubt: there is another.
+            add(&mut spool, 2);
+            drop(spool);
+            assert_eq!(drain(&mut open(folder.path(), 1 << 20).unwrap()), [2]);
+        } else {
+            assert!(spool.append(&message(2)).is_err());
+        }
+    }
+}
+
 #[test]
 fn it_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();

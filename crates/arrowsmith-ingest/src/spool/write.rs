@@ -36,30 +36,32 @@ impl Spool {
     /// is in the spool, and it has to be appended again.
     pub(crate) fn commit(&mut self, durable: bool) -> io::Result<()> {
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
-        if durable && last.len > self.synced {
-            // Without a writer, what was appended last has failed, and the file may be longer than
-            // it is to be.
-            let synced = match &self.writer {
-                Some(file) if !self.suspect => file.sync(),
-                Some(_) => Err(io::Error::other("an earlier sync of the segment failed")),
-                None => self
-                    .disk
-                    .append(&self.folder.join(format!("{:012}.spool", last.number)))
-                    .and_then(|file| file.sync()),
-            };
-            if let Err(error) = synced {
-                // It is unknown which of the pages are on the disk: they are written again, to
-                // another file.
-                if let Some(file) = self.writer.take() {
-                    drop(file.cut(self.committed));
-                }
-                last.len = self.committed;
-                self.rows -= self.open_rows;
-                self.open_rows = 0;
-                // What was synced before is not in doubt.
-                self.suspect = self.synced < self.committed;
-                return Err(error);
+        let sync = durable && last.len > self.synced;
+        let stored = match &self.writer {
+            Some(file) if !sync => file.check_name(),
+            Some(file) if !self.suspect => file.sync().and_then(|()| file.check_name()),
+            Some(_) => Err(io::Error::other("an earlier sync of the segment failed")),
+            None if !sync => Ok(()),
+            // What was appended last has failed, and the file may be longer than it is to be.
+            None => self
+                .disk
+                .append(&self.folder.join(format!("{:012}.spool", last.number)))
+                .and_then(|file| file.sync()),
+        };
+        if let Err(error) = stored {
+            // It is unknown which of the pages are on the disk, or the file was removed: they are
+            // written again, to another file.
+            if let Some(file) = self.writer.take() {
+                drop(file.cut(self.committed));
             }
+            last.len = self.committed;
+            self.rows -= self.open_rows;
+            self.open_rows = 0;
+            // What was synced before is not in doubt.
+            self.suspect = self.synced < self.committed;
+            return Err(error);
+        }
+        if sync {
             self.synced = last.len;
         }
         self.committed = last.len;

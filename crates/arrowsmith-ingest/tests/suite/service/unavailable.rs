@@ -232,3 +232,35 @@ fn who_cannot_write_is_not_ready() {
     wait_for("all", || service.status()["totals"]["published_records"] == 10);
     assert!(service.drain().is_complete());
 }
+
+/// What is answered with 200 is in a file that has a name: also after another program has removed
+/// the one that was written to, or its folder.
+#[test]
+#[cfg(unix)]
+fn what_follows_a_removed_file_is_stored_or_not_acknowledged() {
+    for fsync in ["never", "always"] {
+        for whole_folder in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let fsync = format!("stream.s.sink.0.fsync={fsync}");
+            let service = start(folder.path(), &[&fsync]);
+            let out = folder.path().join("out");
+            let send = |n: i64| post(&service, "/v1/s", "", &lines(n..n + 1)).0;
+            assert_eq!(send(0), 200);
+            let parts = || {
+                let names = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+                names.filter(|name| name.to_string_lossy().ends_with(".part")).collect::<Vec<_>>()
+            };
+            assert_eq!(parts().len(), 1);
+            fs::remove_file(&parts()[0]).unwrap();
+            if whole_folder {
+                fs::remove_dir_all(&out).unwrap();
+                fs::create_dir_all(&out).unwrap();
+            }
+            let acknowledged: Vec<i64> = (1..4).filter(|n| send(*n) == 200).collect();
+            let _ = service.drain();
+            let stored = numbers(&out);
+            let lost: Vec<_> = acknowledged.iter().filter(|n| !stored.contains(n)).collect();
+            assert!(lost.is_empty(), "{fsync}, {whole_folder}: {lost:?} of {acknowledged:?}");
+        }
+    }
+}

@@ -105,7 +105,8 @@ impl Part {
         })
     }
 
-    /// Adds a batch; the system has it afterwards, and with `fsync = "always"` the disk.
+    /// Adds a batch; the system has it afterwards, and with `fsync = "always"` the disk. An error
+    /// if another program has removed a file of the part.
     pub(super) fn write(&mut self, batch: &RecordBatch, sequence: u64) -> Result<(), WriteError> {
         let always = self.files.options.fsync == Fsync::Always;
         match self.unifier.unify(batch) {
@@ -125,6 +126,8 @@ impl Part {
         if always {
             self.note.sync()?;
         }
+        file.file.check_name()?;
+        self.note.check_name()?;
         self.whole_bytes = file.bytes;
         self.note_bytes += line.len() as u64;
         self.last = sequence;
