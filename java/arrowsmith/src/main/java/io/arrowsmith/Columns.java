@@ -279,7 +279,7 @@ public final class Columns<T> {
    */
   public VectorSchemaRoot encode(
       final Collection<? extends T> objects, final BufferAllocator allocator) {
-    return fresh(objects.toArray(), allocator);
+    return fresh(Compiled.rows(objects), allocator);
   }
 
   /**
@@ -315,7 +315,7 @@ public final class Columns<T> {
    * another schema
    */
   public void encodeInto(final Collection<? extends T> objects, final VectorSchemaRoot root) {
-    into(objects.toArray(), root);
+    into(Compiled.rows(objects), root);
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -26,6 +27,20 @@ class DecodingTest {
   }
 
   record Row(int id, String name, List<Integer> list) {}
+
+  record Varied(int id, String... names) {}
+
+  @Test
+  void constructorsOfAnyNumberOfArguments() {
+    final Columns<Varied> columns = Columns.of(Varied.class);
+    final List<Varied> objects = List.of(new Varied(1, "a", "b"), new Varied(2));
+    try (VectorSchemaRoot root = columns.encode(objects, allocator)) {
+      final List<Varied> found = columns.decode(root);
+      assertEquals(List.of(1, 2), found.stream().map(Varied::id).toList());
+      assertArrayEquals(new String[] {"a", "b"}, found.get(0).names());
+      assertArrayEquals(new String[0], found.get(1).names());
+    }
+  }
 
   private IntVector ids(final Integer... values) {
     final IntVector ids = new IntVector("id", allocator);

@@ -81,6 +81,11 @@ class JsonBatchesTest {
   void errorsAreExceptions() throws IOException {
     assertThrows(
         IllegalArgumentException.class, () -> JsonBatches.open(file("{}"), Map.of("thread", 1)));
+    final var infinite =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> JsonBatches.open(file("{}"), Map.of("batch_rows", Double.NaN)));
+    assertTrue(infinite.getMessage().contains("batch_rows"), infinite.getMessage());
     final Map<String, Object> options = options();
     options.put("refuse_lone_cr", true);
     try (JsonBatches batches = JsonBatches.open(file("{}\n{\r}"), options)) {

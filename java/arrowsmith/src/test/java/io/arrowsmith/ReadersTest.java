@@ -193,6 +193,7 @@ class ReadersTest {
 
   @Test
   void callbacksThatThrowOrClose() throws IOException {
+    final long bytes = JsonBatches.liveBytes();
     final JsonReader skipping = JsonReader.builder().schema("a: int64").onError("skip");
     final var throwing =
         skipping
@@ -202,6 +203,8 @@ class ReadersTest {
                 })
             .open(allocator, text("{\"a\":1}\n{\"a\":\"\"}\n"));
     assertThrows(IllegalStateException.class, () -> rows(throwing));
+    throwing.close();
+    assertEquals(bytes, JsonBatches.liveBytes(), "the batch is released");
     final ArrowReader[] held = new ArrowReader[1];
     held[0] =
         skipping

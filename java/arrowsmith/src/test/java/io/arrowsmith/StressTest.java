@@ -204,6 +204,33 @@ class StressTest {
     List<Long> list = new Shrinking();
   }
 
+  /** A collection as seen by a thread while another one adds to it. */
+  static final class Outgrown extends AbstractList<Listed> {
+    @Override
+    public int size() {
+      return 1;
+    }
+
+    @Override
+    public Listed get(final int index) {
+      return new Listed();
+    }
+
+    @Override
+    public Object[] toArray() {
+      throw new ArrayIndexOutOfBoundsException(1);
+    }
+  }
+
+  @Test
+  void collectionsThatChangeMeanwhile() {
+    try (BufferAllocator allocator = new RootAllocator()) {
+      final Columns<Listed> columns = Columns.of(Listed.class);
+      final List<Listed> objects = new Outgrown();
+      assertThrows(ConcurrentModificationException.class, () -> columns.encode(objects, allocator));
+    }
+  }
+
   @Test
   void listsThatShrinkMeanwhile() {
     try (BufferAllocator allocator = new RootAllocator()) {

@@ -2,6 +2,7 @@
 package io.arrowsmith.internal;
 
 import java.lang.invoke.MethodHandles;
+import java.util.Collection;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.FieldVector;
@@ -51,6 +52,16 @@ public final class Compiled {
       final BufferAllocator allocator,
       final VectorSchemaRoot into) {
     Encoding.encode(root, rows, threads, allocator, into);
+  }
+
+  /**
+   * The objects of a collection.
+   *
+   * @param objects the collection
+   * @return its objects, in its order
+   */
+  public static Object[] rows(final Collection<?> objects) {
+    return Encoding.rows(objects);
   }
 
   /**

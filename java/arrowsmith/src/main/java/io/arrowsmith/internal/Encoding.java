@@ -3,6 +3,7 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.ColumnsException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -240,19 +241,34 @@ final class Encoding {
     }
   }
 
+  /** The objects of a collection. */
+  static Object[] rows(final Collection<?> objects) {
+    final Object[][] rows = new Object[1][];
+    look(() -> rows[0] = objects.toArray());
+    return rows[0];
+  }
+
   /**
-   * Reads objects. A list that another thread shortens throws an exception of its own, which is
-   * treated the same.
+   * Reads objects. A collection that another thread changes throws an exception of its own, which
+   * is treated the same.
    */
   private static void look(final Runnable reading) {
     try {
       reading.run();
     } catch (IndexOutOfBoundsException | NoSuchElementException e) {
-      final ConcurrentModificationException changed =
-          new ConcurrentModificationException("the objects were changed while they were encoded");
-      changed.initCause(e);
-      throw changed;
+      throw changed(e);
+    } catch (NullPointerException e) {
+      // A linked list does so; one that a converter throws is thrown as it is.
+      final StackTraceElement[] trace = e.getStackTrace();
+      throw trace.length > 0 && trace[0].getClassName().startsWith("java.util.") ? changed(e) : e;
     }
+  }
+
+  private static ConcurrentModificationException changed(final RuntimeException cause) {
+    final ConcurrentModificationException changed =
+        new ConcurrentModificationException("the objects were changed while they were encoded");
+    changed.initCause(cause);
+    return changed;
   }
 
   /** The slots of all chunks for one child. */

@@ -231,7 +231,8 @@ final class Generator {
           return "it has final fields, and no constructor with all fields in their order, which has their"
               + " names (javac -parameters) or different types; a record can be made";
         }
-        MethodHandle make = inside.unreflectConstructor(constructor);
+        // A constructor with `...` would take its last argument for one of several.
+        MethodHandle make = inside.unreflectConstructor(constructor).asFixedArity();
         for (int at = all.size() - 1; at >= 0; at--) {
           if (!fields.contains(all.get(at))) {
             final Object zero = Array.get(Array.newInstance(all.get(at).getType(), 1), 0);

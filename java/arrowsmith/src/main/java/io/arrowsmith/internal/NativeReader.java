@@ -182,7 +182,7 @@ public final class NativeReader extends ArrowReader {
   private boolean load(final VectorSchemaRoot root) throws IOException {
     try (Request request = new Request(allocator);
         ArrowArray array = ArrowArray.allocateNew(allocator)) {
-      long given;
+      long given = 0;
       do {
         try {
           given = Natives.next(reader, array.memoryAddress(), request.error);
@@ -191,7 +191,7 @@ public final class NativeReader extends ArrowReader {
             throw Pump.cause(pumps, request.failure());
           }
         } finally {
-          handOver();
+          handOver(given == 1 ? array : null);
         }
       } while (given == 2 && reader != 0);
       if (ended) {
@@ -208,11 +208,21 @@ public final class NativeReader extends ArrowReader {
     }
   }
 
-  /** Rejects are delivered before the batch that they are missing from, on the same thread. */
-  private void handOver() {
-    long reject;
-    while (onReject != null && reader != 0 && (reject = Natives.reject(reader)) != 0) {
-      onReject.accept(Failure.reject(reject));
+  /**
+   * Rejects are delivered before the batch that they are missing from, on the same thread. If the
+   * caller's code fails, the batch is released.
+   */
+  private void handOver(final ArrowArray batch) {
+    try {
+      long reject;
+      while (onReject != null && reader != 0 && (reject = Natives.reject(reader)) != 0) {
+        onReject.accept(Failure.reject(reject));
+      }
+    } catch (RuntimeException | Error e) {
+      if (batch != null) {
+        batch.release();
+      }
+      throw e;
     }
   }
 

@@ -81,6 +81,9 @@ public final class Options {
         write(json, inner);
       }
       json.append(']');
+    } else if (value instanceof Double number && !Double.isFinite(number)) {
+      // JSON has none: the library names the option that it is not for.
+      text(json, number.toString());
     } else if (value instanceof Number || value instanceof Boolean) {
       json.append(value);
     } else if (value instanceof Enum<?> word) {
