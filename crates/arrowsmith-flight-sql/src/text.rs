@@ -86,13 +86,18 @@ fn status_of(error: &DataFusionError) -> Status {
     }
 }
 
-/// A reason without the insides of a program: some errors print their trees.
+/// A reason without the insides of a program: some errors print their trees, advise on settings of
+/// the planner, or ask for a report to its developers.
 fn plain(what: &str) -> Cow<'_, str> {
-    if let Some(reason) = unsuitable(what).or_else(|| unknown_path(what)) {
+    let rewritten = [unsuitable, unknown_path, unsupported, literal];
+    if let Some(reason) = rewritten.into_iter().find_map(|rewrite| rewrite(what)) {
         return Cow::Owned(reason);
     }
-    if what.contains("Inconsistent data length across values list") {
-        return Cow::Borrowed("the rows of `values` differ in their number of values");
+    let what =
+        what.split("This issue was likely caused by a bug").next().unwrap_or(what).trim_end();
+    if let Some((before, setting)) = what.split_once(" or disable the datafusion.") {
+        let after = setting.split_once("configuration").map_or("", |(_, after)| after);
+        return Cow::Owned(format!("{before}{after}"));
     }
     let Some(inside) = what.find(" { ") else { return Cow::Borrowed(what) };
     let before = what.get(..inside).unwrap_or_default();
@@ -105,17 +110,42 @@ fn plain(what: &str) -> Cow<'_, str> {
 fn unsuitable(what: &str) -> Option<String> {
     let (function, errors) = what.split_once(" failed to match any signature, errors: ")?;
     let (_, function) = function.split_once("Function ")?;
-    let (_, found) = errors.split_once("(DataType: ")?;
+    let Some((_, found)) = errors.split_once("(DataType: ") else {
+        let (_, count) = errors.split_once(" but received ")?;
+        let count: String = count.chars().take_while(char::is_ascii_digit).collect();
+        return Some(format!("function {function} does not take {count} arguments"));
+    };
     let (found, _) = found.split_once(").")?;
     Some(format!("function {function} takes no argument of type {found}: cast it"))
 }
 
-/// The reason of a path that is no column: the planner lists its names as Rust would.
+/// The reason of a path that is not a column, or a variable: the planner lists its names as Rust
+/// would.
 fn unknown_path(what: &str) -> Option<String> {
-    let (_, names) = what.split_once("compound identifier")?;
-    let (_, names) = names.split_once("[\"")?;
-    let (names, _) = names.rsplit_once("\"]")?;
-    Some(format!("no column or field {}", names.replace("\", \"", ".")))
+    let (before, names) = what.split_once("[\"")?;
+    let (names, after) = names.rsplit_once("\"]")?;
+    let names = names.replace("\", \"", ".");
+    if before.starts_with("variable ") && after.starts_with(" has no type") {
+        return Some(format!("there is no variable {names}"));
+    }
+    before.contains("compound identifier").then(|| format!("no column or field {names}"))
+}
+
+/// The reason of what this SQL does not have, where the planner says it in words of its own.
+fn unsupported(what: &str) -> Option<String> {
+    if what.contains("Inconsistent data length across values list") {
+        return Some("the rows of `values` differ in their number of values".to_owned());
+    }
+    let is_literal = what.starts_with("Unsupported Value '") && what.contains("Literal(");
+    is_literal.then(|| "a literal of this kind is not supported".to_owned())
+}
+
+/// A reason with the value in it as SQL has it, which the planner prints as it holds it.
+fn literal(what: &str) -> Option<String> {
+    let (before, rest) = what.split_once("Literal(")?;
+    let (value, after) = rest.split_once(", None)")?;
+    let value = value.split_once('(')?.1.strip_suffix(')')?.replace('"', "'");
+    Some(format!("{before}{value}{after}"))
 }
 
 fn is_io(error: &DataFusionError) -> bool {
@@ -147,6 +177,27 @@ mod tests {
             ),
             ("Cannot plan: Tree { a: 1 }", "Cannot plan"),
             ("compound identifier: [\"x\", \"y\", \"z\"]", "no column or field x.y.z"),
+            ("variable [\"@@version\"] has no type information", "there is no variable @@version"),
+            (
+                "Internal error: Function 'f' failed to match any signature, errors: Error during \
+                 planning: Function 'f' expects 2 arguments but received 1,Error during planning: \
+                 Function 'f' expects 3 arguments but received 1.",
+                "function 'f' does not take 1 arguments",
+            ),
+            (
+                "Argument #2 must be an INTEGER or NULL, got Literal(Utf8(\"a\"), None)",
+                "Argument #2 must be an INTEGER or NULL, got 'a'",
+            ),
+            (
+                "Unsupported Value 'SingleQuotedByteStringLiteral(\"1\")'",
+                "a literal of this kind is not supported",
+            ),
+            (
+                "You can use double quotes to refer to the t.id column or disable the \
+                 datafusion.sql_parser.enable_ident_normalization configuration.\nValid fields are \
+                 t.id.",
+                "You can use double quotes to refer to the t.id column.\nValid fields are t.id.",
+            ),
             ("No field named b.", "No field named b."),
         ] {
             assert_eq!(plain(what), expected);
