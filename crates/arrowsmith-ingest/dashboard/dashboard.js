@@ -22,6 +22,12 @@ function number(value) {
   return Number.isFinite(value) ? Math.round(value).toLocaleString("en-US") : "–";
 }
 
+// Some digits of a number below a million, never with an exponent.
+function rounded(value, digits) {
+  const exact = Number(value.toPrecision(digits));
+  return Math.abs(exact) < 10 ** (digits - 1) ? exact.toPrecision(digits) : exact.toString();
+}
+
 function scaled(value, units, step, digits = 3) {
   if (!Number.isFinite(value)) return "–";
   let unit = 0;
@@ -29,7 +35,7 @@ function scaled(value, units, step, digits = 3) {
     value /= step;
     unit += 1;
   }
-  const text = unit === 0 ? Math.round(value).toString() : value.toPrecision(digits);
+  const text = unit === 0 ? Math.round(value).toString() : rounded(value, digits);
   return (text + " " + units[unit]).trim();
 }
 
@@ -38,8 +44,8 @@ const count = (value) => scaled(value, ["", "k", "M", "G", "T"], 1000);
 
 function time(ms) {
   if (!Number.isFinite(ms)) return "–";
-  if (ms < 1) return Math.round(ms * 1000) + " µs";
-  return ms < 1000 ? ms.toPrecision(3) + " ms" : (ms / 1000).toPrecision(3) + " s";
+  if (ms < 0.9995) return Number((ms * 1000).toPrecision(3)) + " µs";
+  return ms < 999.5 ? rounded(ms, 3) + " ms" : rounded(ms / 1000, 3) + " s";
 }
 
 function duration(s) {
