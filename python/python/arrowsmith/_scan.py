@@ -425,7 +425,8 @@ def translated(
 def check_parents(schema: Schema, options: Mapping[str, object]) -> None:
     """Warn of fields of documents that are not columns: their paths may be misspelled.
 
-    It is not an error: a document may lack an optional one, and another file of the same kind have it.
+    It is not an error: a document may lack an optional one, and another file of the same kind have
+    it.
     """
     given = options.get("parent_fields")
     if not isinstance(given, (list, tuple)) or options.get("columns") or options.get("flatten"):
