@@ -52,9 +52,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // The list itself, and the table that explains it.
     ("xtask/src/prose.rs", ""),
     ("CONTRIBUTING.md", ""),
-    // In circuits' code.
-    ("crates/arrowsmith-engine-rtl/cpp/as_json_host.hpp", "so many"),
-    ("crates/arrowsmith-engine-rtl/src/parquet/per_column.rs", "asked for"),
     // A test vector of xxHash64.
     ("crates/arrowsmith-parquet-writer/tests/suite/bloom.rs", "nobody"),
     // A reason as the benchmarks write it.

@@ -34,7 +34,7 @@ void run_copies(Board& board, const std::string& text, const std::vector<Part>& 
     uint32_t number = 0;
     for (uint32_t p = 0; p < kInputs; p++) {
         const uint64_t length = uint64_t{parts[p].bytes} * copies;
-        if (length > UINT32_MAX / 2) fail("so many copies are more than 2 GiB of text for a parser");
+        if (length > UINT32_MAX / 2) fail("the copies are more than 2 GiB of text for a parser");
         uint8_t* const input = board.memory(kInputAddress, p, length, true);
         for (uint32_t copy = 0; copy < copies; copy++) std::memcpy(input + uint64_t{copy} * parts[p].bytes, text.data() + at, parts[p].bytes);
         board.send(kInputAddress, p);
