@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
             model.lend(buffer_address(b), memory[b].reserve(capacity), capacity, true);
             driver.set_buffer(b, buffer_address(b), capacity);
         }
+        const uint64_t bursts = model.write_bursts();
         driver.start();
         // A timeout: every circuit takes more than a byte per hundred cycles.
         const uint64_t patience = model.cycles() + 100 * bytes + 1'000'000;
@@ -106,6 +107,7 @@ int main(int argc, char** argv) {
         give(driver.cycles());
         give(driver.starved());
         give(driver.blocked());
+        give(model.write_bursts() - bursts);
         for (uint32_t p = 0; p < parsers; p++) {
             const auto answer = driver.answer(p);
             give(answer.fault);

@@ -36,15 +36,19 @@ namespace arrowsmith {
 struct MemoryProfile {
     uint64_t read_latency = 2;   // cycles from the address to the first beat
     uint64_t write_latency = 2;  // cycles from the last beat to the response
-    uint64_t read_rate = 0;      // bytes per 1000 cycles, 0 for no limit
+    uint64_t read_rate = 0;      // bytes of the link per 1000 cycles, 0 for no limit
     uint64_t write_rate = 0;
+    uint64_t packet_bytes = 256;  // maximum bytes of data in a packet of the link
+    uint64_t framing_bytes = 0;   // bytes of the link that a packet takes besides
+    uint64_t unit_bytes = 1;      // data takes entire aligned units
     uint64_t outstanding = 64;   // outstanding bursts per direction and port
     uint64_t stall_percent = 0;  // percentage of cycles in which a channel pauses, at random
     uint64_t seed = 1;
 
-    // From the arguments of a program; false if there are not seven.
+    // From the arguments of a program; false if there are not as many.
     bool parse(int argc, char** argv) {
-        uint64_t* const fields[] = {&read_latency, &write_latency, &read_rate, &write_rate, &outstanding, &stall_percent, &seed};
+        uint64_t* const fields[] = {&read_latency, &write_latency, &read_rate, &write_rate, &packet_bytes, &framing_bytes,
+                                    &unit_bytes, &outstanding, &stall_percent, &seed};
         if (argc != 1 + static_cast<int>(std::size(fields))) return false;
         for (size_t i = 0; i < std::size(fields); i++) *fields[i] = std::strtoull(argv[i + 1], nullptr, 10);
         return true;
@@ -102,6 +106,8 @@ public:
     uint64_t cycles() const { return cycles_; }
     // The cycle of the last memory transfer on any channel.
     uint64_t last_transfer() const { return last_transfer_; }
+    // Bursts that the circuit has written.
+    uint64_t write_bursts() const { return write_bursts_; }
     const std::string& stray() const { return stray_; }
     const std::vector<std::string>& breaches() const { return breaches_; }
 
@@ -188,6 +194,8 @@ private:
         uint64_t address;
         uint32_t beats;
         uint64_t due;
+        // Bytes of the current packet that are still to come.
+        uint64_t packet = 0;
     };
     struct Answer {
         uint64_t due;
@@ -235,13 +243,23 @@ private:
     }
 
     // Bandwidth is a bucket of thousandths of bytes that is filled every cycle and holds at most
-    // one burst; a rate of 0 has none.
-    static void fill(uint64_t& bucket, uint64_t rate) { bucket = std::min(bucket + rate, uint64_t{4096} * 1000); }
-    // Takes a beat out of it, if it holds one.
-    static bool spend(uint64_t& bucket, uint64_t rate) {
+    // 4 KiB; a rate of 0 has none.
+    static void fill(int64_t& bucket, uint64_t rate) {
+        bucket = std::min(bucket + static_cast<int64_t>(rate), int64_t{4096} * 1000);
+    }
+    // Takes the next beat of a burst out of it, if it holds enough: with the first beat of a
+    // packet, the entire packet.
+    bool spend(int64_t& bucket, uint64_t rate, Burst& burst) const {
         if (rate == 0) return true;
-        if (bucket < uint64_t{kBeatBytes} * 1000) return false;
-        bucket -= uint64_t{kBeatBytes} * 1000;
+        if (burst.packet == 0) {
+            const uint64_t size = std::min(uint64_t{burst.beats} * kBeatBytes, std::max<uint64_t>(profile_.packet_bytes, kBeatBytes));
+            const uint64_t unit = profile_.unit_bytes, end = burst.address + size;
+            const auto cost = static_cast<int64_t>((end + unit - 1) / unit * unit - burst.address / unit * unit + profile_.framing_bytes) * 1000;
+            if (bucket < cost) return false;
+            bucket -= cost;
+            burst.packet = size;
+        }
+        burst.packet -= kBeatBytes;
         return true;
     }
 
@@ -287,7 +305,7 @@ private:
         // An offered response stays.
         if (!port.read_offered) {
             port.read_offered = !port.reads.empty() && port.reads.front().due <= cycles_ && !chance(pause) &&
-                                spend(read_bucket_, profile_.read_rate);
+                                spend(read_bucket_, profile_.read_rate, port.reads.front());
             if (port.read_offered) {
                 fetch(number, port.reads.front().address);
                 read_turn_ = (number + 1) % kPorts;
@@ -337,14 +355,21 @@ private:
         const bool w_taken =
             hold(port.w, bit(top_->mem_w_valid_o, number), bit(top_->mem_w_ready_i, number), [&] { return beat(number); }, "W");
         const bool r_taken = port.read_offered && bit(top_->mem_r_ready_o, number);
-        if (ar_taken) port.reads.push_back(burst(ar, cycles_ + profile_.read_latency));
+        if (ar_taken) {
+            port.reads.push_back(burst(ar, cycles_ + profile_.read_latency));
+            // The request goes before the data that is written, which pays for it.
+            write_bucket_ -= static_cast<int64_t>(profile_.framing_bytes) * 1000;
+        }
         if (r_taken) {
             port.read_offered = false;
             Burst& burst = port.reads.front();
             burst.address += kBeatBytes;
             if (--burst.beats == 0) port.reads.pop_front();
         }
-        if (aw_taken) port.writes.push_back(burst(aw, 0));
+        if (aw_taken) {
+            port.writes.push_back(burst(aw, 0));
+            write_bursts_++;
+        }
         if (w_taken) port.beats.push_back(beat(number));
         if (ar_taken || r_taken || aw_taken || w_taken) last_transfer_ = cycles_;
         if (port.answer_offered && bit(top_->mem_b_ready_o, number)) {
@@ -365,7 +390,7 @@ private:
     // needed, and bandwidth.
     bool drain(uint32_t number) {
         Port& port = ports_[number];
-        if (port.beats.empty() || port.writes.empty() || !spend(write_bucket_, profile_.write_rate)) return false;
+        if (port.beats.empty() || port.writes.empty() || !spend(write_bucket_, profile_.write_rate, port.writes.front())) return false;
         const Beat& beat = port.beats.front();
         Burst& burst = port.writes.front();
         if (!store(burst.address, beat)) port.write_refused = true;
@@ -428,8 +453,9 @@ private:
     std::unique_ptr<Vobjects> top_;
     uint64_t cycles_ = 0;
     uint64_t last_transfer_ = 0;
-    uint64_t read_bucket_ = 0;
-    uint64_t write_bucket_ = 0;
+    uint64_t write_bursts_ = 0;
+    int64_t read_bucket_ = 0;
+    int64_t write_bucket_ = 0;
     uint32_t read_turn_ = 0;
     uint32_t write_turn_ = 0;
     std::vector<Window> windows_;

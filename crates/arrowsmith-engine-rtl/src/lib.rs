@@ -24,7 +24,7 @@ use arrowsmith_core::Error;
 
 pub use compile::{Verilator, cache_folder};
 pub use engine::RtlEngine;
-pub use memory::{Interface, MemoryProfile};
+pub use memory::{Interface, MemoryProfile, Packet};
 
 /// The C++ that is compiled with every circuit: its memory model, and the pipes of its process.
 const MEMORY_MODEL: (&str, &str) =

@@ -70,6 +70,7 @@ pub(crate) fn run_json(
         cycles: counts.cycles,
         starved: counts.starved,
         blocked: counts.blocked,
+        write_bursts: counts.write_bursts,
     })
 }
 
@@ -176,7 +177,7 @@ impl ColumnCase {
         let verilator = Verilator::find().map_err(|error| error.to_string())?;
         let engine = parquet::Circuit::of_design(&verilator, self.design()?, &plan).map_err(say)?;
         let mut reader = engine.start(memory).map_err(say)?;
-        let mut run = Run { input_bytes: 0, output_bytes: 0, cycles: 0, starved: 0, blocked: 0 };
+        let mut run = Run::default();
         for row_group in 0..file.row_groups() {
             let (_, took) = reader.read(&file, row_group).map_err(say)?;
             run.input_bytes += took.input_bytes;

@@ -138,7 +138,7 @@ const fn parquet_paper(
 }
 
 /// Bytes in and out of one simulated run, and its cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Run {
     /// Bytes that the circuit read.
     pub input_bytes: u64,
@@ -150,6 +150,8 @@ pub struct Run {
     pub starved: u64,
     /// Of them, cycles in which there was no room for output.
     pub blocked: u64,
+    /// Bursts in which it was written; counted for JSON only.
+    pub write_bursts: u64,
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
@@ -169,6 +171,12 @@ impl Run {
         ratio(self.output_bytes, self.cycles)
     }
 
+    /// Bytes of Arrow per burst.
+    #[must_use]
+    pub fn output_per_burst(&self) -> f64 {
+        ratio(self.output_bytes, self.write_bursts)
+    }
+
     /// Bytes of Arrow per byte read.
     #[must_use]
     pub fn expansion(&self) -> f64 {
@@ -181,11 +189,11 @@ impl Run {
         circuits * self.input_per_cycle() * f64::from(megahertz) / 1e3
     }
 
-    /// GB that an interface reads per second, if the output goes back over it: the link rate limits
-    /// each way.
+    /// GB that an interface reads per second in full packets, if the output goes back over it: the
+    /// link rate limits each way.
     #[must_use]
     pub fn limit_gb_per_s(&self, interface: &Interface) -> f64 {
-        f64::from(interface.megabytes_per_second) / 1e3 / self.expansion().max(1.0)
+        interface.payload_gb_per_s() / self.expansion().max(1.0)
     }
 }
 

@@ -11,8 +11,14 @@ use super::model::{self, VU37P};
 use super::synthesis::{Sources, Tools};
 use super::*;
 
-const RUN: Run =
-    Run { input_bytes: 8_000, output_bytes: 12_000, cycles: 1_000, starved: 10, blocked: 20 };
+const RUN: Run = Run {
+    input_bytes: 8_000,
+    output_bytes: 12_000,
+    cycles: 1_000,
+    starved: 10,
+    blocked: 20,
+    write_bursts: 50,
+};
 
 fn resources(luts: u64) -> Resources {
     let printed = json!({
@@ -29,11 +35,12 @@ fn figures_follow_from_cycles_and_cells() {
     let close = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found}");
     close(RUN.input_per_cycle(), 8.0);
     close(RUN.output_per_cycle(), 12.0);
+    close(RUN.output_per_burst(), 240.0);
     close(RUN.gb_per_s(4.0, 200), 6.4);
     // 1.5 bytes go back for each byte read: the way back is the limit.
-    close(RUN.limit_gb_per_s(&Interface::PCIE3_X8), 4.8);
+    close(RUN.limit_gb_per_s(&Interface::PCIE5_X16), 38.4);
     let small = Run { output_bytes: 4_000, ..RUN };
-    close(small.limit_gb_per_s(&Interface::PCIE3_X8), 7.2);
+    close(small.limit_gb_per_s(&Interface::PCIE5_X16), 57.6);
     close(model::luts_per_gb_per_s(9_600, 1.6), 6_000.0);
     close(model::megahertz(4.0), 250.0);
     // 10,000 LUTs at 200 MHz: 0.2 W; 1.6 GB/s.

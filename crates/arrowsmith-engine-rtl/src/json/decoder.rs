@@ -103,6 +103,7 @@ impl RtlDecoder {
                 cycles: outcome.cycles,
                 starved: outcome.starved,
                 blocked: outcome.blocked,
+                write_bursts: outcome.write_bursts,
                 written: outcome.buffers.iter().map(|buffer| buffer.len() as u64).sum(),
                 runs: 1,
                 ..Counts::default()

@@ -46,6 +46,7 @@ pub struct Statistics {
     cycles: AtomicU64,
     bytes: AtomicU64,
     written: AtomicU64,
+    write_bursts: AtomicU64,
     starved: AtomicU64,
     blocked: AtomicU64,
     rows: AtomicU64,
@@ -62,6 +63,8 @@ pub struct Counts {
     pub bytes: u64,
     /// Bytes of Arrow buffers that they wrote, in full beats.
     pub written: u64,
+    /// Bursts of memory in which they wrote them.
+    pub write_bursts: u64,
     /// Cycles in which a parser had no input.
     pub starved: u64,
     /// Cycles in which a parser had no room for values.
@@ -77,10 +80,11 @@ pub struct Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
-        let rate = self.bytes as f64 / self.cycles.max(1) as f64;
+        let [rate, written] = [(self.bytes, self.cycles), (self.written, self.write_bursts)]
+            .map(|(bytes, of)| bytes as f64 / of.max(1) as f64);
         write!(
             f,
-            "circuit: {} cycles, {rate:.2} bytes a cycle; no input in {}, no room in {}; {} rows, {} records handed back to software",
+            "circuit: {} cycles, {rate:.2} bytes a cycle; no input in {}, no room in {}; {written:.0} bytes per write; {} rows, {} records handed back to software",
             self.cycles, self.starved, self.blocked, self.rows, self.handed_back
         )
     }
@@ -92,6 +96,7 @@ impl Statistics {
             (&self.cycles, counts.cycles),
             (&self.bytes, counts.bytes),
             (&self.written, counts.written),
+            (&self.write_bursts, counts.write_bursts),
             (&self.starved, counts.starved),
             (&self.blocked, counts.blocked),
             (&self.rows, counts.rows),
@@ -104,10 +109,11 @@ impl Statistics {
 
     /// The counts so far.
     pub fn counts(&self) -> Counts {
-        let [cycles, bytes, written, starved, blocked, rows, runs, handed_back] = [
+        let [cycles, bytes, written, write_bursts, starved, blocked, rows, runs, handed_back] = [
             &self.cycles,
             &self.bytes,
             &self.written,
+            &self.write_bursts,
             &self.starved,
             &self.blocked,
             &self.rows,
@@ -115,7 +121,7 @@ impl Statistics {
             &self.handed_back,
         ]
         .map(|counter| counter.load(Ordering::Relaxed));
-        Counts { cycles, bytes, written, starved, blocked, rows, runs, handed_back }
+        Counts { cycles, bytes, written, write_bursts, starved, blocked, rows, runs, handed_back }
     }
 }
 

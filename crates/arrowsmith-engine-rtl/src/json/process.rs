@@ -61,6 +61,7 @@ pub(super) struct Outcome {
     pub cycles: u64,
     pub starved: u64,
     pub blocked: u64,
+    pub write_bursts: u64,
     pub answers: Vec<Answer>,
     pub buffers: Vec<Buffer>,
 }
@@ -134,6 +135,7 @@ impl Session {
             cycles: self.process.long()?,
             starved: self.process.long()?,
             blocked: self.process.long()?,
+            write_bursts: self.process.long()?,
             // Bounded: by the circuit, both.
             answers: Vec::with_capacity(self.parsers),
             buffers: Vec::with_capacity(self.buffers),

@@ -253,6 +253,7 @@ fn end_to_end(report: &Report) -> Markup {
             number(case.gb_per_s),
             number(case.limit_gb_per_s),
             format!("{:.1} %", 100.0 * case.gb_per_s / case.limit_gb_per_s),
+            format!("{:.0}", case.run.output_per_burst()),
             format!("{:.0} %", per_cent(case.run.starved, case.run.cycles)),
             format!("{:.0} %", per_cent(case.run.blocked, case.run.cycles)),
         ]
@@ -264,12 +265,14 @@ fn end_to_end(report: &Report) -> Markup {
         "GB/s at 200 MHz",
         "Interface, GB/s",
         "Share",
+        "Bytes per write",
         "A parser had no input",
         "A parser had no room",
     ];
     let intro = "Parsers that share ports to memory, simulated as a whole behind a model of the \
-                 interface (latency and payload rate each way). The interface's figure is for \
-                 JSON: the throughput of its slower direction.";
+                 interface: latency, and the rate of each way, of which every burst takes its \
+                 packets. The interface's figure is for JSON: the throughput of its slower \
+                 direction in full packets.";
     section("End to end", intro, number_table(&head, rows))
 }
 
@@ -277,11 +280,12 @@ fn method(report: &Report) -> Markup {
     let how = "Cycles: Verilator runs the generated circuit on generated records; every value is \
                compared with the engine cpu. Look-up tables include those that are memory or shift \
                registers; two small ones that a vendor's tool would merge count as two. Interfaces \
-               are models: payload rates of PCIe Gen3 x8 7.2 GB/s, OpenCAPI 3 22 GB/s, PCIe Gen5 \
-               x16 57.6 GB/s each way, latencies of 800, 400 and 700 ns for a read. Energy is an \
-               estimate of the fabric only: 0.1 µW for a look-up table with its register and 10 µW \
-               for a block RAM, per MHz, an eighth of all switching per cycle; no shell, no link, \
-               no static power, so it cannot be compared with the papers' figures of whole \
-               systems.";
+               are models: PCIe Gen3 x8 7.88 GB/s, OpenCAPI 3 25 GB/s, PCIe Gen5 x16 63 GB/s each \
+               way, of which a packet of at most 256 bytes takes 24 (OpenCAPI: 35) besides its \
+               data, and a read as many in the other direction; latencies of 800, 400 and 700 ns \
+               for a read. Energy is an estimate of the fabric only: 0.1 µW for a look-up table \
+               with its register and 10 µW for a block RAM, per MHz, an eighth of all switching \
+               per cycle; no shell, no link, no static power, so it cannot be compared with the \
+               papers' figures of whole systems.";
     page::method(report, &[], how)
 }
