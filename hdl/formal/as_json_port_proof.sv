@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves for as_json_port, with two parsers and two sets of writers: a parser is fed the bytes of
 // its range, each once, in order, with spaces around them, and blanks after; for one arbitrary
-// source of beats, every beat becomes an address and a beat of data, each once, in order, at its
-// place in its buffer, and nothing else is written. Offered transfers do not change. While memory
-// accepts, a set's beats are taken every few cycles, round-robin, and a port that reports idle has
-// no beat inside and no outstanding response.
+// source of beats, every beat reaches memory once, in order, with its buffer, and nothing else
+// does. Offered transfers do not change. While memory accepts, a set's beats are taken every few
+// cycles, round-robin, and a port that reports idle was flushed and has no beat inside and no
+// outstanding response.
 //
-// The fetch module is a stub that delivers the beats of each range, and the queues after the sets
-// hold less: both are proved separately.
+// Three parts are stubs, and proved separately: as_json_fetch delivers the beats of each range,
+// as_json_store writes every beat at once, and the queues after the sets hold less.
 
 `default_nettype none
 
@@ -22,6 +22,7 @@ module as_json_port_proof (
     input logic [1:0] abort_i,
     input logic [1:0] advance_i,
     input logic [9:0] valid_i,
+    input logic       flush_i,
     input logic       aw_ready_i,
     input logic       w_ready_i,
     input logic       answer_i
@@ -43,28 +44,16 @@ module as_json_port_proof (
     end
   end
 
-  // The host sets the two buffers. Texts may be fed before that; beats come after.
-  logic [2:0] word_q = '0;
-  logic told, start, started_q = 1'b0;
-  logic [31:0] word;
-  assign told  = word_q == 3'd6;
+  // Texts are fed after a start, and beats come; none after a flush.
+  logic start, started_q = 1'b0, flush_q = 1'b0;
+  logic [9:0] valid, ready;
   assign start = rst_n && start_i && !started_q;
-  always_comb begin
-    unique case (word_q)
-      3'd0: word = 32'h0000_1000;
-      3'd1: word = 32'h0000_0001;
-      3'd3: word = 32'h0000_4000;
-      3'd4: word = 32'h0000_0000;
-      default: word = 32'h0000_1000;
-    endcase
-  end
   always_ff @(posedge clk_i) begin
-    if (rst_n && !told) word_q <= word_q + 1'b1;
     if (start) started_q <= 1'b1;
+    if (started_q && flush_i && valid == '0) flush_q <= 1'b1;
   end
 
   // Every source numbers its beats; the number of outstanding writes is below the counters' range.
-  logic [9:0] valid, ready;
   logic [79:0] buffer;
   logic [319:0] number;
   logic [639:0] data;
@@ -75,7 +64,7 @@ module as_json_port_proof (
         .Width(1)
     ) i_source (
         .clk_i,
-        .rst_ni (told && started_q),
+        .rst_ni (started_q && !flush_q),
         .valid_i(valid_i[s] && taken_q - answered_q < 4'd10),
         .data_i (1'b0),
         .ready_i(ready[s]),
@@ -109,10 +98,11 @@ module as_json_port_proof (
       .address_i     ({61'd0, offset_i[5:3], 61'd0, offset_i[2:0]}),
       .length_i      ({28'd0, length_i[7:4], 28'd0, length_i[3:0]}),
       .abort_i       (started_q ? abort_i : '0),
-      .set_i         (rst_n && !told),
-      .set_buffer_i  (word_q < 3'd3 ? 8'd0 : 8'd1),
-      .set_word_i    (2'(word_q < 3'd3 ? word_q : word_q - 3'd3)),
-      .set_value_i   (word),
+      .set_i         (1'b0),
+      .set_buffer_i  ('0),
+      .set_word_i    ('0),
+      .set_value_i   ('0),
+      .flush_i       (flush_q),
       .idle_o        (idle),
       .error_o       (error_unused),
       .full_o        (full),
@@ -186,10 +176,8 @@ module as_json_port_proof (
   logic aw_kept, w_kept, aw_mine, w_mine, take_mine;
   logic [6:0] aw_tag;
   logic [2:0] in_q = '0, aw_q = '0, w_q = '0;
-  logic [63:0] base;
-  assign base      = source_q[0] ^ set_q ? 64'h4000 : 64'h1_0000_1000;
-  assign aw_tag    = 7'((aw_addr - base) >> 3);
-  assign aw_mine   = aw_valid && aw_addr - base < 64'h1000 && aw_tag[6:3] == {set_q, source_q};
+  assign aw_tag    = aw_addr[6:0];
+  assign aw_mine   = aw_valid && aw_tag[6:3] == {set_q, source_q};
   assign w_mine    = w_valid && w_data[6:3] == {set_q, source_q};
   logic [4:0] offered, took;
   assign offered   = set_q ? valid[9:5] : valid[4:0];
@@ -233,12 +221,12 @@ module as_json_port_proof (
     if (rst_n) begin
       assert (aw_kept && w_kept && b_ready && !full);
       assert ($onehot0(valid[4:0] & ready[4:0]) && $onehot0(valid[9:5] & ready[9:5]));
-      if (aw_valid) assert (aw_len == '0 && (aw_addr[63:12] == 52'h4 || aw_addr[63:12] == 52'h10_0001));
+      if (aw_valid) assert (aw_addr == {31'd0, aw_tag[3] ^ aw_tag[6], 25'd0, aw_tag});
       if (w_valid) assert (w_last && w_strb == '1 && w_data < 64'd128);
       if (aw_mine) assert (aw_tag[2:0] == aw_q);
       if (w_mine) assert (w_data[2:0] == w_q);
       assert (others_q < 3'd5 && stands_q < 2'd3);
-      if (idle && valid == '0) assert (answered_q == taken_q && aw_q == in_q && w_q == in_q && !aw_valid && !w_valid);
+      if (idle) assert (flush_q && answered_q == taken_q && aw_q == in_q && w_q == in_q && !aw_valid && !w_valid);
     end
   end
 

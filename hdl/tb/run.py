@@ -66,6 +66,7 @@ BENCHES = {
         {**WRITERS, "Parsers": 1, "First": "40'h0706050200"},
         {**WRITERS, "Parsers": 3, "First": "120'h272625222017161512100706050200"},
     ],
+    "as_json_store": [{"Bytes": 16, "Buffers": 5, "BurstBeats": 4}],
     "as_json_literal": [{}],
     "as_graph_alloc": [{"Lanes": 4, "TypeBits": 3, "SizeBits": 7, "AlignBits": 3}],
     "as_axi_write_mux": [{"Streams": 3, "Bytes": 16, "AddressBits": 32, "BurstBeats": 4, "FifoBeats": 8}],

@@ -8,10 +8,10 @@ import random
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from memory import PAGE, Memory
 from points import Points
 from window import reset
 
-PAGE = 4096
 POINTS = Points(
     *("border of 4 KiB", "short burst", "full burst", "empty message", "last of no bytes", "part of a beat", "overflow", "refused", "given up"),
     *("address waited", "beat waited", "stream waited", "several outstanding", "after the end"),
@@ -19,41 +19,9 @@ POINTS = Points(
 INPUTS = ("start_i", "abort_i", "address_i", "capacity_i", "valid_i", "data_i", "strobe_i", "last_i", "aw_ready_i", "w_ready_i", "b_valid_i", "b_resp_i")
 
 
-class Memory:
-    """Responses in order, each after the burst's last beat."""
-
-    def __init__(self, chance, width, most):
-        self.chance, self.width, self.most = chance, width, most
-        self.bytes, self.bursts, self.at, self.due, self.refused = {}, [], 0, 0, False
-        self.open = []
-
-    def address(self, address, beats):
-        assert beats <= self.most and address % self.width == 0
-        assert address // PAGE == (address + beats * self.width - 1) // PAGE, "crosses 4 KiB"
-        POINTS.hit("border of 4 KiB", (address + beats * self.width) % PAGE == 0)
-        POINTS.hit("short burst", beats < self.most)
-        POINTS.hit("full burst", beats == self.most)
-        self.open.append((address, beats))
-        POINTS.hit("several outstanding", len(self.open) + self.due > 2)
-
-    def beat(self, data, strobe, last):
-        # This memory takes a beat only after its address.
-        address, beats = self.open[0]
-        for byte in range(self.width):
-            if strobe >> byte & 1:
-                place = address + self.at * self.width + byte
-                assert place not in self.bytes, "written twice"
-                self.bytes[place] = data >> 8 * byte & 0xFF
-        self.at += 1
-        assert last == (self.at == beats)
-        if last:
-            self.open.pop(0)
-            self.at, self.due = 0, self.due + 1
-
-
 async def session(dut, chance, streams, width, refuse, give_up):
     most = int(dut.BurstBeats.value)
-    memory = Memory(chance, width, most)
+    memory = Memory(chance, width, most, POINTS, refuse)
     address_bits = int(dut.AddressBits.value)
     # Each has its own 64 KiB; most begin shortly before a 4 KiB boundary.
     places = [(s + 1 << 16) + PAGE * chance.randrange(4) + chance.choice([0, PAGE - width * chance.randrange(1, 9)]) for s in range(streams)]
@@ -79,7 +47,6 @@ async def session(dut, chance, streams, width, refuse, give_up):
     dut.start_i.value = 0
     pauses, stalls = chance.choice([0, 50]), chance.choice([0, 50, 80])
     sent, offered, over = [0] * streams, [False] * streams, 0
-    held = {"aw": None, "w": None}
     stop = chance.randrange(5, 100) if give_up else None
     for cycle in range(4000):
         if stop == cycle:
@@ -96,33 +63,14 @@ async def session(dut, chance, streams, width, refuse, give_up):
                 strobe |= marks << width * s
                 last |= (sent[s] == len(beats[s]) - 1) << s
         dut.valid_i.value, dut.data_i.value, dut.strobe_i.value, dut.last_i.value = valid, data, strobe, last
-        dut.aw_ready_i.value = int(chance.randrange(100) >= stalls)
-        dut.w_ready_i.value = int(bool(memory.open) and chance.randrange(100) >= stalls)
-        answer = memory.due > 0 and chance.randrange(100) >= stalls
-        bad = answer and refuse and chance.randrange(4) == 0
-        dut.b_valid_i.value, dut.b_resp_i.value = int(answer), 2 if bad else 0
+        memory.drive(dut, stalls)
         await RisingEdge(dut.clk_i)
         ready = int(dut.ready_o.value)
         for s in range(streams):
             POINTS.hit("stream waited", valid >> s & 1 and not ready >> s & 1)
             if valid >> s & ready >> s & 1:
                 sent[s], offered[s] = sent[s] + 1, False
-        for name, payload, signals in (("aw", ("aw_addr_o", "aw_len_o"), "aw"), ("w", ("w_data_o", "w_strb_o", "w_last_o"), "w")):
-            if not getattr(dut, f"{signals}_valid_o").value:
-                assert held[name] is None, "what was offered is gone"
-                continue
-            now = [int(getattr(dut, port).value) for port in payload]
-            assert held[name] in (None, now), "what waited has changed"
-            taken = getattr(dut, f"{signals}_ready_i").value
-            held[name] = None if taken else now
-            POINTS.hit({"aw": "address waited", "w": "beat waited"}[name], not taken)
-            if taken and name == "aw":
-                memory.address(now[0], now[1] + 1)
-            elif taken:
-                memory.beat(*now)
-        if answer:
-            memory.due -= 1
-            memory.refused |= bad
+        memory.sample(dut)
         await FallingEdge(dut.clk_i)
         over = over + 1 if dut.idle_o.value else 0
         if over == 6 and (give_up or all(count == len(body) for count, body in zip(sent, beats))):
@@ -130,9 +78,8 @@ async def session(dut, chance, streams, width, refuse, give_up):
     else:
         raise AssertionError("does not end")
     dut.b_valid_i.value = dut.abort_i.value = 0
-    assert not memory.open and memory.due == 0, "a burst is open"
+    memory.end()
     assert bool(dut.error_o.value) == memory.refused
-    POINTS.hit("refused", memory.refused)
     POINTS.hit("given up", give_up)
     want = {}
     for s in range(streams):

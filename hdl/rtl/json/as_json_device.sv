@@ -2,8 +2,8 @@
 // Everything around the parsers: memory ports and the sequencing of a run.
 //
 // A run: the host sets a text for each parser and the buffers, then `start_i`. Parsers read, make
-// beats, and stop at the end or at a record that they do not take; the packers are flushed; when
-// memory has responded to every write, the run is done.
+// beats, and stop at the end or at a record that they do not take; the packers are flushed, then
+// the ports; when memory has responded to every write, the run is done.
 //
 // A module generated with the design holds the registers; their values come in here, and results
 // for the host go out.
@@ -164,6 +164,7 @@ module as_json_device
         .set_buffer_i  (number[7:0]),
         .set_word_i    (set_word_i[2] ? 2'd3 : set_word_i[1:0]),
         .set_value_i   (set_value_i),
+        .flush_i       (phase_q == Drain),
         .idle_o        (idle[q]),
         .error_o       (refused[q]),
         .full_o        (full[q]),

@@ -17,6 +17,8 @@ module as_json_port #(
     // Beats of text that may wait, or be in flight, for each parser.
     parameter int unsigned QueueBeats = 64,
     parameter int unsigned Buffers = 1,
+    // Maximum beats of a written burst: 256 bytes fill a packet of most links.
+    parameter int unsigned BurstBeats = 256 / Bytes,
     localparam int unsigned Sources = 5,
     localparam int unsigned OffsetBits = $clog2(Bytes)
 ) (
@@ -36,6 +38,8 @@ module as_json_port #(
     input logic [ 1:0] set_word_i,
     input logic [31:0] set_value_i,
 
+    // High from when all sets of writers are empty until idle_o.
+    input  logic flush_i,
     output logic idle_o,
     // Memory refused an access; a buffer is full.
     output logic error_o,
@@ -81,13 +85,19 @@ module as_json_port #(
   logic [Sets*8-1:0] made_buffer;
   logic [Sets*32-1:0] made_number;
   logic [Sets*Bytes*8-1:0] made_data;
-  logic store_valid, store_ready;
+  logic store_valid, store_ready, flush_q;
   logic [7:0] store_buffer;
   logic [31:0] store_number;
   logic [Bytes*8-1:0] store_data;
 
-  assign idle_o  = fetch_idle && store_idle && !store_valid;
+  assign idle_o  = fetch_idle && store_idle;
   assign error_o = fetch_error || store_error;
+
+  // The queues are empty first.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) flush_q <= 1'b0;
+    else flush_q <= flush_i && !store_valid;
+  end
 
   as_json_fetch #(
       .Parsers   (Parsers),
@@ -216,8 +226,9 @@ module as_json_port #(
   );
 
   as_json_store #(
-      .Bytes  (Bytes),
-      .Buffers(Buffers)
+      .Bytes     (Bytes),
+      .Buffers   (Buffers),
+      .BurstBeats(BurstBeats)
   ) i_store (
       .clk_i,
       .rst_ni,
@@ -231,6 +242,7 @@ module as_json_port #(
       .buffer_i    (store_buffer),
       .beat_i      (store_number),
       .data_i      (store_data),
+      .flush_i     (flush_q),
       .idle_o      (store_idle),
       .full_o,
       .error_o     (store_error),

@@ -291,6 +291,8 @@ fn workloads() {
             if memory == MemoryProfile::IDEAL {
                 // A count of cycles, not of time: the goals of the JSON circuits at 8 bytes.
                 assert!(counts.bytes * 10 >= counts.cycles * 75, "{workload}: {counts}");
+                // Bursts of 256 bytes, but for a buffer's last one.
+                assert!(counts.written >= 200 * counts.write_bursts, "{workload}: {counts}");
             }
         }
     }
