@@ -2,6 +2,7 @@
 //! The metadata commands of drivers: catalogs, schemas, tables, types, keys, and the capabilities
 //! of this SQL.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -9,8 +10,10 @@ use arrow_flight::sql::metadata::{
     SqlInfoData, SqlInfoDataBuilder, XdbcTypeInfo, XdbcTypeInfoData, XdbcTypeInfoDataBuilder,
 };
 use arrow_flight::sql::{
-    Command, Nullable, Searchable, SqlInfo, SqlNullOrdering, SqlSupportedCaseSensitivity,
-    SqlSupportedTransaction, SupportedSqlGrammar, XdbcDataType,
+    Command, Nullable, Searchable, SqlInfo, SqlNullOrdering, SqlOuterJoinsSupportLevel,
+    SqlSupportedCaseSensitivity, SqlSupportedGroupBy, SqlSupportedResultSetConcurrency,
+    SqlSupportedResultSetType, SqlSupportedSubqueries, SqlSupportedTransaction, SqlSupportedUnions,
+    SqlTransactionIsolationLevel, SupportedSqlGrammar, XdbcDataType,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrowsmith_flight::Catalog;
@@ -121,6 +124,8 @@ fn foreign_keys() -> SchemaRef {
     ]))
 }
 
+/// What the server says of itself: every value that the protocol knows of SQL, as drivers read
+/// those that are missing as errors (JDBC: a `NullPointerException`).
 fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     let mut builder = SqlInfoDataBuilder::new();
     builder.append(SqlInfo::FlightSqlServerName, "Arrowsmith");
@@ -132,9 +137,6 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     builder.append(SqlInfo::FlightSqlServerTransaction, SqlSupportedTransaction::None as i32);
     builder.append(SqlInfo::FlightSqlServerCancel, false);
     builder.append(SqlInfo::FlightSqlServerBulkIngestion, false);
-    builder.append(SqlInfo::SqlDdlCatalog, false);
-    builder.append(SqlInfo::SqlDdlSchema, false);
-    builder.append(SqlInfo::SqlDdlTable, false);
     builder.append(
         SqlInfo::SqlIdentifierCase,
         SqlSupportedCaseSensitivity::SqlCaseSensitivityLowercase as i32,
@@ -144,13 +146,31 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
         SqlInfo::SqlQuotedIdentifierCase,
         SqlSupportedCaseSensitivity::SqlCaseSensitivityCaseInsensitive as i32,
     );
-    builder.append(SqlInfo::SqlAllTablesAreSelectable, true);
     builder.append(SqlInfo::SqlNullOrdering, SqlNullOrdering::SqlNullsSortedAtEnd as i32);
-    builder.append(SqlInfo::SqlSupportedGrammar, SupportedSqlGrammar::SqlCoreGrammar as i32);
     builder.append(SqlInfo::SqlCatalogTerm, "catalog");
     builder.append(SqlInfo::SqlSchemaTerm, "schema");
-    builder.append(SqlInfo::SqlTransactionsSupported, false);
+    builder.append(SqlInfo::SqlProcedureTerm, "procedure");
+    builder.append(SqlInfo::SqlSearchStringEscape, "\\");
+    builder.append(SqlInfo::SqlExtraNameCharacters, "$#@");
     builder.append(SqlInfo::SqlKeywords, &KEYWORDS[..]);
+    builder.append(SqlInfo::SqlSupportsConvert, HashMap::<i32, Vec<i32>>::new());
+    // 32 bits by the protocol; the JDBC driver casts the value to a `Long`.
+    builder.append(
+        SqlInfo::SqlDefaultTransactionIsolation,
+        SqlTransactionIsolationLevel::SqlTransactionNone as i64,
+    );
+    for (info, supported) in sets() {
+        builder.append(info, supported);
+    }
+    for info in TRUE {
+        builder.append(info, true);
+    }
+    for info in FALSE {
+        builder.append(info, false);
+    }
+    for info in UNLIMITED {
+        builder.append(info, 0i64);
+    }
     for (info, kind) in [
         (SqlInfo::SqlNumericFunctions, Kind::Numeric),
         (SqlInfo::SqlStringFunctions, Kind::Text),
@@ -161,6 +181,110 @@ fn info() -> Result<SqlInfoData, arrow_flight::error::FlightError> {
     }
     builder.build()
 }
+
+/// What is supported, as bit masks of the protocol's numbers.
+fn sets() -> [(SqlInfo, i32); 15] {
+    let grammar = [SupportedSqlGrammar::SqlMinimumGrammar, SupportedSqlGrammar::SqlCoreGrammar];
+    let subqueries = [
+        SqlSupportedSubqueries::SqlSubqueriesInComparisons,
+        SqlSupportedSubqueries::SqlSubqueriesInExists,
+        SqlSupportedSubqueries::SqlSubqueriesInIns,
+    ];
+    let group_by =
+        [SqlSupportedGroupBy::SqlGroupByUnrelated, SqlSupportedGroupBy::SqlGroupByBeyondSelect];
+    let outer_joins = [
+        SqlOuterJoinsSupportLevel::SqlLimitedOuterJoins,
+        SqlOuterJoinsSupportLevel::SqlFullOuterJoins,
+    ];
+    let unions = [SqlSupportedUnions::SqlUnion, SqlSupportedUnions::SqlUnionAll];
+    let forward_only = [SqlSupportedResultSetType::SqlResultSetTypeForwardOnly];
+    let read_only = [SqlSupportedResultSetConcurrency::SqlResultSetConcurrencyReadOnly];
+    [
+        (SqlInfo::SqlSupportedGrammar, mask(grammar)),
+        // The entry level, whose number the library does not export.
+        (SqlInfo::SqlAnsi92SupportedLevel, mask([0])),
+        (SqlInfo::SqlSupportedGroupBy, mask(group_by)),
+        // A number by the protocol's words; Arrow's servers and its JDBC driver take a mask.
+        (SqlInfo::SqlOuterJoinsSupportLevel, mask(outer_joins)),
+        (SqlInfo::SqlSupportedSubqueries, mask(subqueries)),
+        (SqlInfo::SqlSupportedUnions, mask(unions)),
+        (
+            SqlInfo::SqlSupportedTransactionsIsolationLevels,
+            mask([SqlTransactionIsolationLevel::SqlTransactionNone]),
+        ),
+        (SqlInfo::SqlSupportedResultSetTypes, mask(forward_only)),
+        (SqlInfo::SqlSupportedConcurrenciesForResultSetForwardOnly, mask(read_only)),
+        (SqlInfo::SqlSupportedConcurrenciesForResultSetUnspecified, 0),
+        (SqlInfo::SqlSupportedConcurrenciesForResultSetScrollSensitive, 0),
+        (SqlInfo::SqlSupportedConcurrenciesForResultSetScrollInsensitive, 0),
+        (SqlInfo::SqlSupportedPositionedCommands, 0),
+        (SqlInfo::SqlSchemasSupportedActions, 0),
+        (SqlInfo::SqlCatalogsSupportedActions, 0),
+    ]
+}
+
+/// The bits of these numbers of an enumeration of the protocol.
+fn mask(numbers: impl IntoIterator<Item: Into<i32>>) -> i32 {
+    numbers.into_iter().fold(0, |mask, number| mask | 1 << number.into())
+}
+
+/// What holds of this SQL.
+const TRUE: [SqlInfo; 10] = [
+    SqlInfo::SqlAllTablesAreSelectable,
+    SqlInfo::SqlSupportsColumnAliasing,
+    SqlInfo::SqlNullPlusNullIsNull,
+    SqlInfo::SqlSupportsTableCorrelationNames,
+    SqlInfo::SqlSupportsExpressionsInOrderBy,
+    SqlInfo::SqlSupportsOrderByUnrelated,
+    SqlInfo::SqlSupportsLikeEscapeClause,
+    SqlInfo::SqlSupportsNonNullableColumns,
+    SqlInfo::SqlCatalogAtStart,
+    SqlInfo::SqlCorrelatedSubqueriesSupported,
+];
+
+/// What does not.
+const FALSE: [SqlInfo; 16] = [
+    SqlInfo::SqlDdlCatalog,
+    SqlInfo::SqlDdlSchema,
+    SqlInfo::SqlDdlTable,
+    SqlInfo::SqlSupportsDifferentTableCorrelationNames,
+    SqlInfo::SqlSupportsIntegrityEnhancementFacility,
+    SqlInfo::SqlSelectForUpdateSupported,
+    SqlInfo::SqlStoredProceduresSupported,
+    SqlInfo::SqlMaxRowSizeIncludesBlobs,
+    SqlInfo::SqlTransactionsSupported,
+    SqlInfo::SqlDataDefinitionCausesTransactionCommit,
+    SqlInfo::SqlDataDefinitionsInTransactionsIgnored,
+    SqlInfo::SqlBatchUpdatesSupported,
+    SqlInfo::SqlSavepointsSupported,
+    SqlInfo::SqlNamedParametersSupported,
+    SqlInfo::SqlLocatorsUpdateCopy,
+    SqlInfo::SqlStoredFunctionsUsingCallSyntaxSupported,
+];
+
+/// What has no limit that a driver could know: 0 by the protocol.
+const UNLIMITED: [SqlInfo; 20] = [
+    SqlInfo::SqlMaxBinaryLiteralLength,
+    SqlInfo::SqlMaxCharLiteralLength,
+    SqlInfo::SqlMaxColumnNameLength,
+    SqlInfo::SqlMaxColumnsInGroupBy,
+    SqlInfo::SqlMaxColumnsInIndex,
+    SqlInfo::SqlMaxColumnsInOrderBy,
+    SqlInfo::SqlMaxColumnsInSelect,
+    SqlInfo::SqlMaxColumnsInTable,
+    SqlInfo::SqlMaxConnections,
+    SqlInfo::SqlMaxCursorNameLength,
+    SqlInfo::SqlMaxIndexLength,
+    SqlInfo::SqlDbSchemaNameLength,
+    SqlInfo::SqlMaxProcedureNameLength,
+    SqlInfo::SqlMaxCatalogNameLength,
+    SqlInfo::SqlMaxRowSize,
+    SqlInfo::SqlMaxStatementLength,
+    SqlInfo::SqlMaxStatements,
+    SqlInfo::SqlMaxTableNameLength,
+    SqlInfo::SqlMaxTablesInSelect,
+    SqlInfo::SqlMaxUsernameLength,
+];
 
 /// Keywords of this SQL that are not in SQL:2003, for JDBC.
 const KEYWORDS: [&str; 12] = [

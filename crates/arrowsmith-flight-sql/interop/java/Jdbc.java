@@ -2,6 +2,8 @@
 // The official JDBC driver: metadata, a query, a prepared statement; prints rows, the sum of ids,
 // null zones.
 
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.DriverManager;
@@ -30,6 +32,22 @@ public final class Jdbc {
     if (!expected.equals(found)) {
       throw new AssertionError(found + " is not " + expected);
     }
+  }
+
+  /** The getters without parameters that throw: the driver does where a value is missing. */
+  private static List<String> failing(final DatabaseMetaData about) throws IllegalAccessException {
+    final List<String> names = new ArrayList<>();
+    for (final Method question : DatabaseMetaData.class.getMethods()) {
+      final Class<?> answer = question.getReturnType();
+      if (question.getParameterCount() == 0 && (answer.isPrimitive() || answer == String.class)) {
+        try {
+          question.invoke(about);
+        } catch (final InvocationTargetException failed) {
+          names.add(question.getName() + ": " + failed.getCause());
+        }
+      }
+    }
+    return names;
   }
 
   /**
@@ -68,6 +86,13 @@ public final class Jdbc {
       same(List.of(about.getNumericFunctions().split(", *")).contains("abs"), true);
       same(List.of(about.getTimeDateFunctions().split(", *")).contains("date_trunc"), true);
       same(about.getSystemFunctions().isEmpty(), false);
+      same(failing(about), List.of());
+      same(about.supportsFullOuterJoins() && about.supportsUnionAll() && about.supportsGroupByUnrelated(), true);
+      same(about.supportsResultSetType(ResultSet.TYPE_FORWARD_ONLY), true);
+      same(about.supportsTransactionIsolationLevel(Connection.TRANSACTION_NONE), true);
+      same(about.supportsBatchUpdates() || about.supportsStoredProcedures() || about.supportsSavepoints(), false);
+      same(about.getMaxColumnsInSelect(), 0);
+      columns(connection, "select id from trips where zone like 'zone\\_3' escape '\\'", "id");
       columns(connection, "select id, zone from trips where id < 0", "id", "zone");
       columns(connection, "select kind, count(*) c, tags from trips where false group by kind, tags", "kind", "c", "tags");
       try (PreparedStatement statement =
