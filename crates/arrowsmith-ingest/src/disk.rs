@@ -51,7 +51,8 @@ pub(crate) trait DiskFile: Read + Write + Seek + Send {
     /// Has content and length outlive a loss of power. After an error it is unknown what of it
     /// does, and another call need not report the error.
     fn sync(&self) -> io::Result<()>;
-    /// An error if the file was removed since it was opened: what is written to it is lost.
+    /// An error if the file was removed or moved since it was opened: what is written to it is
+    /// lost, or in another folder.
     fn check_name(&self) -> io::Result<()> {
         Ok(())
     }
@@ -183,7 +184,7 @@ impl DiskFile for SystemFile {
     }
 
     fn check_name(&self) -> io::Result<()> {
-        files::check_name(&self.file)
+        files::check_name(&self.file, &self.path)
     }
 
     fn cut(&self, bytes: u64) -> io::Result<()> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! File operations that differ by system: the identity of a file, whether it still has a name, and
-//! how it is truncated.
+//! File operations that differ by system: the identity of a file, whether it still has its name,
+//! and how it is truncated.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -20,19 +20,24 @@ pub(crate) fn identity(path: &Path, _meta: &Metadata) -> io::Result<String> {
     Ok(format!("{}:{}", known.volume_serial_number(), known.file_index()))
 }
 
-/// An error if an open file has no name any more: what is written to it is lost when it is closed.
+/// An error if an open file is not the one at its path any more, after something was written to it:
+/// it was removed, and what is written to it is lost when it is closed, or it was moved to another
+/// folder.
 #[cfg(unix)]
-pub(crate) fn check_name(file: &File) -> io::Result<()> {
+pub(crate) fn check_name(file: &File, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
-    match file.metadata()?.nlink() {
-        0 => Err(io::Error::new(io::ErrorKind::NotFound, "the file was removed while it was open")),
-        _ => Ok(()),
-    }
+    let gone = || io::Error::new(io::ErrorKind::NotFound, "the file was removed or moved");
+    let named = std::fs::symlink_metadata(path).map_err(|_| gone())?;
+    let open = file.metadata()?;
+    let is_same = (named.dev(), named.ino()) == (open.dev(), open.ino());
+    // Some network file systems give a file another number. A copy lacks what was just written.
+    if is_same || named.len() == open.len() { Ok(()) } else { Err(gone()) }
 }
 
-/// An error if an open file has no name any more. Windows does not say so.
+/// An error if an open file is not the one at its path any more: Windows neither removes nor moves
+/// files that are open.
 #[cfg(windows)]
-pub(crate) fn check_name(_file: &File) -> io::Result<()> {
+pub(crate) fn check_name(_file: &File, _path: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -69,6 +74,28 @@ mod tests {
         fs::write(&a, "1").unwrap();
         assert_eq!(known(&b), first);
         assert_ne!(known(&a), first);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_without_its_name_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (out, away) = (folder.path().join("out"), folder.path().join("away"));
+        let path = out.join("a");
+        fs::create_dir(&out).unwrap();
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"1").unwrap();
+        check_name(&file, &path).unwrap();
+        fs::rename(&out, &away).unwrap();
+        assert_eq!(check_name(&file, &path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::create_dir(&out).unwrap();
+        fs::write(&path, "").unwrap();
+        assert_eq!(check_name(&file, &path).unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::remove_dir_all(&out).unwrap();
+        fs::rename(&away, &out).unwrap();
+        check_name(&file, &path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(check_name(&file, &path).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

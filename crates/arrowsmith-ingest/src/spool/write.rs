@@ -49,7 +49,7 @@ impl Spool {
                 .and_then(|file| file.sync()),
         };
         if let Err(error) = stored {
-            // It is unknown which of the pages are on the disk, or the file was removed: they are
+            // It is unknown which of the pages are on the disk, or the file is gone: they are
             // written again, to another file.
             if let Some(file) = self.writer.take() {
                 drop(file.cut(self.committed));

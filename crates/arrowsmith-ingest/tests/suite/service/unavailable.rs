@@ -233,13 +233,13 @@ fn who_cannot_write_is_not_ready() {
     assert!(service.drain().is_complete());
 }
 
-/// What is answered with 200 is in a file that has a name: also after another program has removed
-/// the one that was written to, or its folder.
+/// What is answered with 200 is in a file that has its name: also after another program has removed
+/// the one that was written to, or has removed or moved its folder.
 #[test]
 #[cfg(unix)]
 fn what_follows_a_removed_file_is_stored_or_not_acknowledged() {
     for fsync in ["never", "always"] {
-        for whole_folder in [false, true] {
+        for what in ["file", "folder", "moved folder"] {
             let folder = tempfile::tempdir().unwrap();
             let fsync = format!("stream.s.sink.0.fsync={fsync}");
             let service = start(folder.path(), &[&fsync]);
@@ -251,16 +251,17 @@ fn what_follows_a_removed_file_is_stored_or_not_acknowledged() {
                 names.filter(|name| name.to_string_lossy().ends_with(".part")).collect::<Vec<_>>()
             };
             assert_eq!(parts().len(), 1);
-            fs::remove_file(&parts()[0]).unwrap();
-            if whole_folder {
-                fs::remove_dir_all(&out).unwrap();
-                fs::create_dir_all(&out).unwrap();
+            match what {
+                "file" => fs::remove_file(&parts()[0]).unwrap(),
+                "folder" => fs::remove_dir_all(&out).unwrap(),
+                _ => fs::rename(&out, folder.path().join("moved")).unwrap(),
             }
+            fs::create_dir_all(&out).unwrap();
             let acknowledged: Vec<i64> = (1..4).filter(|n| send(*n) == 200).collect();
             let _ = service.drain();
             let stored = numbers(&out);
             let lost: Vec<_> = acknowledged.iter().filter(|n| !stored.contains(n)).collect();
-            assert!(lost.is_empty(), "{fsync}, {whole_folder}: {lost:?} of {acknowledged:?}");
+            assert!(lost.is_empty(), "{fsync}, {what}: {lost:?} of {acknowledged:?}");
         }
     }
 }
