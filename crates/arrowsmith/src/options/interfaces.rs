@@ -201,7 +201,6 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
         )
         .unwrap();
     };
-    let list = format!("List.of({name})");
     match option.kind {
         Kind::Flag => setter(&name, "boolean", &name),
         // Counts of things in memory are not `long`.
@@ -220,14 +219,14 @@ fn java_setters(class: &str, option: &OptionInfo, out: &mut String) {
         | Kind::Name
         | Kind::RecordsPath
         | Kind::Condition => setter(&name, "String", &name),
-        Kind::Paths => setter(&name, "String...", &list),
+        Kind::Paths => setter(&name, "String...", &name),
         Kind::PathsOrAll => {
             setter(&name, "boolean", &name);
             let columns = format!("{name}Columns");
-            setter(&columns, "String...", &format!("List.of({columns})"));
+            setter(&columns, "String...", &columns);
         }
         Kind::Numbers => {
-            setter(&name, "int...", &format!("Arrays.stream({name}).boxed().toList()"));
+            setter(&name, "int...", &name);
         }
     }
 }

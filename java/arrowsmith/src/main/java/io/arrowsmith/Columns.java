@@ -205,6 +205,8 @@ public final class Columns<T> {
         final Class<B> to,
         final Function<? super A, ? extends B> encode,
         final Function<? super B, ? extends A> decode) {
+      Objects.requireNonNull(from, "from");
+      Objects.requireNonNull(to, "to");
       if (from.isPrimitive() || to.isPrimitive()) {
         throw new ColumnsException("", "a conversion is from and to objects: Integer.class in place of int.class");
       }
@@ -227,6 +229,8 @@ public final class Columns<T> {
     }
 
     private static Field declared(final Class<?> of, final String field) {
+      Objects.requireNonNull(of, "of");
+      Objects.requireNonNull(field, "field");
       try {
         return of.getDeclaredField(field);
       } catch (NoSuchFieldException e) {

@@ -4,7 +4,6 @@ package io.arrowsmith;
 import io.arrowsmith.internal.NativeReader;
 import io.arrowsmith.internal.Options;
 import java.io.IOException;
-import java.util.List;
 import java.util.function.Consumer;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.ipc.ArrowReader;
@@ -51,7 +50,7 @@ public final class JsonReader {
    * @return this
    */
   public JsonReader columns(final String... columns) {
-    options.set("columns", List.of(columns));
+    options.set("columns", columns);
     return this;
   }
 
@@ -322,7 +321,7 @@ public final class JsonReader {
    * @return this
    */
   public JsonReader parentFields(final String... parentFields) {
-    options.set("parent_fields", List.of(parentFields));
+    options.set("parent_fields", parentFields);
     return this;
   }
 

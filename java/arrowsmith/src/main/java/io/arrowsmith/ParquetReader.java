@@ -4,8 +4,6 @@ package io.arrowsmith;
 import io.arrowsmith.internal.NativeReader;
 import io.arrowsmith.internal.Options;
 import java.io.IOException;
-import java.util.Arrays;
-import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.ipc.ArrowReader;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -52,7 +50,7 @@ public final class ParquetReader {
    * @return this
    */
   public ParquetReader columns(final String... columns) {
-    options.set("columns", List.of(columns));
+    options.set("columns", columns);
     return this;
   }
 
@@ -165,7 +163,7 @@ public final class ParquetReader {
    * @return this
    */
   public ParquetReader rowGroups(final int... rowGroups) {
-    options.set("row_groups", Arrays.stream(rowGroups).boxed().toList());
+    options.set("row_groups", rowGroups);
     return this;
   }
 
@@ -227,7 +225,7 @@ public final class ParquetReader {
    * @return this
    */
   public ParquetReader dictionaryColumns(final String... dictionaryColumns) {
-    options.set("dictionary", List.of(dictionaryColumns));
+    options.set("dictionary", dictionaryColumns);
     return this;
   }
 

@@ -20,6 +20,7 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.complex.StructVector;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Rules beside the classes, and sealed types. */
 class ColumnsBuilderTest {
@@ -142,6 +143,35 @@ class ColumnsBuilderTest {
     assertEquals("tax", digits.path());
     final var refused = assertThrows(ColumnsException.class, () -> Columns.of(Item.class));
     assertTrue(refused.getMessage().contains("Columns.builder converts its values"), refused.getMessage());
+  }
+
+  record Counted(@DecimalColumn(precision = 9, scale = 2) int count) {}
+
+  record Listed(@DecimalColumn(precision = 9, scale = 2) List<Map<String, List<BigDecimal>>> all) {}
+
+  @Test
+  void digitsOfWhatIsNoDecimalAreAnError() {
+    final var error = assertThrows(ColumnsException.class, () -> Columns.of(Counted.class));
+    assertEquals("count", error.path());
+    assertTrue(error.getMessage().contains("int has no BigDecimal"), error.getMessage());
+    assertTrue(Columns.of(Listed.class).schema().toString().contains("Decimal(9, 2, 128)"));
+    assertThrows(ColumnsException.class, () -> orders().decimal(Order.class, "id", 9, 2).build());
+  }
+
+  @Test
+  void nullIsNamed() {
+    final Class<?> none = null;
+    for (final Executable call :
+        List.<Executable>of(
+            () -> orders().name(none, "id", "x"),
+            () -> orders().name(Order.class, null, "x"),
+            () -> orders().name(Order.class, "id", null),
+            () -> orders().convert(null, Long.class, it -> 1L, it -> it),
+            () -> orders().convert(Money.class, Long.class, null, null),
+            () -> JsonReader.builder().columns("id", null))) {
+      final var error = assertThrows(NullPointerException.class, call);
+      assertTrue(error.getMessage().matches("of|field|column|from|encode|columns: null among .*"), error.getMessage());
+    }
   }
 
   @Test

@@ -121,5 +121,7 @@ class LibraryTest {
     Files.writeString(folder.resolve("text.so"), "no library");
     final List<String> text = run("-Darrowsmith.library=" + folder.resolve("text.so"));
     assertTrue(text.stream().anyMatch(line -> line.startsWith("none: ")), text.toString());
+    final List<String> empty = run("-Darrowsmith.library=");
+    assertTrue(empty.toString().contains("the system property arrowsmith.library names no file"), empty.toString());
   }
 }

@@ -286,6 +286,24 @@ public final class Layouts {
 
   private Node member(final String path, final String name, final Member member) {
     final Rules.Digits digits = rules.digits(member.field());
+    final Node node = member(path, name, member, digits);
+    if (digits != null && !hasDecimal(node)) {
+      final String type = member.type().getTypeName();
+      throw new ColumnsException(path, type + " has no BigDecimal, of which precision and scale would be");
+    }
+    return node;
+  }
+
+  /** Whether a column has values of which the digits of its field are. */
+  private static boolean hasDecimal(final Node node) {
+    return node.kind == Kind.DECIMAL
+        || (node.kind == Kind.LIST || node.kind == Kind.MAP)
+            && node.children.stream().anyMatch(Layouts::hasDecimal)
+        || node.type == Map.Entry.class && node.children.stream().anyMatch(Layouts::hasDecimal);
+  }
+
+  private Node member(
+      final String path, final String name, final Member member, final Rules.Digits digits) {
     final Type type = member.type();
     final Class<?> declared = member.field().getType();
     final Wrapper wrapper = rules.converted(declared) == null ? Wrapper.of(declared) : null;

@@ -59,7 +59,9 @@ final class Library {
   private static Throwable attempt() {
     try {
       final String named = System.getProperty(PROPERTY);
-      if (named != null) {
+      if (named != null && named.isEmpty()) {
+        throw new IOException("the system property " + PROPERTY + " names no file");
+      } else if (named != null) {
         System.load(Path.of(named).toAbsolutePath().toString());
       } else if (!onPath()) {
         fromJar();

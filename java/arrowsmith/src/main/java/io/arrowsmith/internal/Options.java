@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.arrowsmith.internal;
 
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Options of a reader: as the JSON text for the native library, which validates it; and options of
@@ -24,11 +27,20 @@ public final class Options {
    * Sets an option.
    *
    * @param name its name, as in Python
-   * @param value a text, number, boolean, enum or collection of these; null removes the option
+   * @param value a text, number, boolean, enum, or an array or collection of these; null removes
+   *     the option
+   * @throws NullPointerException if an element of an array is null
    */
   public void set(final String name, final Object value) {
     if (value == null) {
       values.remove(name);
+    } else if (value instanceof Object[] all) {
+      for (final Object one : all) {
+        Objects.requireNonNull(one, () -> name + ": null among " + Arrays.toString(all));
+      }
+      values.put(name, List.of(all));
+    } else if (value instanceof int[] numbers) {
+      values.put(name, Arrays.stream(numbers).boxed().toList());
     } else {
       values.put(name, value);
     }
