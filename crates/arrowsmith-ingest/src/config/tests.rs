@@ -210,6 +210,22 @@ fn folders_are_those_of_columns() {
     load(&ordered, &[], &[]).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_directory_is_the_same_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("link")).unwrap();
+    let two = |other: &str| {
+        let here = folder.path().display();
+        let sink =
+            |path| format!("[[stream.s.sink]]\ntype = 'directory'\npath = '{here}/{path}'\n");
+        let text = format!("[stream.s]\nschema = 'trip'\n{}{}", sink("out"), sink(other));
+        load(&text, &[], &[])
+    };
+    assert!(two("link/out").unwrap_err().to_string().contains("two go to directory"));
+    two("link/other").unwrap();
+}
+
 #[cfg(feature = "store")]
 #[test]
 fn a_store_has_a_folder_beside_it() {

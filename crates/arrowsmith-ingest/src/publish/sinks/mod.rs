@@ -73,10 +73,17 @@ enum Kind {
     Flight,
 }
 
-/// A directory as the place of a sink.
+/// A directory as the place of a sink: the same whatever symbolic links lead to it.
 fn directory_at(path: &Path) -> String {
     let absolute = std::path::absolute(path);
-    let path = absolute.as_deref().unwrap_or(path).components();
+    let path = absolute.as_deref().unwrap_or(path);
+    // It may not be there yet, as a whole.
+    let resolve = |above: &Path| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    };
+    let resolved = path.ancestors().find_map(resolve);
+    let path = resolved.as_deref().unwrap_or(path).components();
     format!("directory {}", path.as_path().display())
 }
 
