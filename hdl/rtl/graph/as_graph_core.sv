@@ -16,6 +16,8 @@
 //
 // Layer: graph.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_graph_core #(
@@ -538,6 +540,9 @@ module as_graph_core #(
     if (state_q == Idle) bus_error_q <= 1'b0;
     else if ((beat_valid_i && beat_ready_o && beat_error_i) || (write_error_i && end_q != '0)) bus_error_q <= 1'b1;
   end
+
+  `AS_STREAM_STABLE(response, response_valid_o, response_ready_i,
+                    {response_code_o, response_position_o, response_objects_o, response_bytes_o}, 1'b0)
 
 endmodule
 

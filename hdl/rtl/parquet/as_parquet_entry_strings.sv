@@ -284,6 +284,8 @@ module as_parquet_entry_strings #(
 
   `AS_POWER_OF_TWO(entries, Entries)
   `AS_POWER_OF_TWO(entry_bytes, EntryBytes)
+  `AS_STREAM_STABLE(output, valid_o, ready_i, length_o, clr_i)
+  `AS_STREAM_STABLE(bytes, bytes_valid_o, bytes_ready_i, {bytes_count_o, bytes_o}, clr_i)
 
 endmodule
 

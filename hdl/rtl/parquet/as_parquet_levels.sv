@@ -9,6 +9,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_levels (
@@ -208,6 +210,9 @@ module as_parquet_levels (
                                                 : left_q <= {1'b0, head[31:1]};
     end
   end
+
+  // A fault drops what is offered; bits past the end of the levels may change until then.
+  `AS_STREAM_STABLE(token, token_valid_o, token_ready_i, token_o[96:64], clr_i || short_q)
 
 endmodule
 

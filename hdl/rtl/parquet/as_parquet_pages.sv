@@ -13,6 +13,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_pages #(
@@ -363,6 +365,9 @@ module as_parquet_pages #(
     // A page is counted when it goes out.
     if (goes && !header_other && header_kind != PageDictionary) owed_q <= owed_q - 64'(count);
   end
+
+  `AS_STREAM_STABLE(page, page_valid_o, page_ready_i, page_o, clr_i)
+  `AS_STREAM_STABLE(body, body_valid_o, body_ready_i, body_o, clr_i)
 
 endmodule
 

@@ -16,6 +16,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_snappy #(
@@ -361,6 +363,8 @@ module as_parquet_snappy #(
 
   logic unused;
   assign unused = packed_last;
+
+  `AS_STREAM_STABLE(output, valid_o, ready_i, data_o, clr_i)
 
 endmodule
 

@@ -12,6 +12,8 @@
 //
 // Layer: parquet.
 
+`include "as_assertions.svh"
+
 `default_nettype none
 
 module as_parquet_values #(
@@ -333,6 +335,8 @@ module as_parquet_values #(
     end
     last_sent_q <= ends_i && (last_sent_q || piece_ready_i);
   end
+
+  `AS_STREAM_STABLE(piece, piece_valid_o, piece_ready_i, {piece_last_o, piece_count_o}, clr_i)
 
 endmodule
 
