@@ -215,10 +215,11 @@ pub fn sums(release: &Release) -> Outcome {
     shell::write(&release.out.join(SUMS), text)
 }
 
-/// Prints the artifacts.
+/// Prints the artifacts, without the checksums that Maven puts beside each file.
 pub fn list(release: &Release) -> Outcome {
     println!("\n{}", release.out.display());
-    for path in shell::files(&release.out) {
+    let is_sum = |path: &Path| path.extension().is_some_and(|kind| kind == "md5" || kind == "sha1");
+    for path in shell::files(&release.out).into_iter().filter(|path| !is_sum(path)) {
         let name = path.strip_prefix(&release.out).unwrap_or(&path).display().to_string();
         println!("{:9.3} MB  {name}", mb(size(&path)?));
     }
