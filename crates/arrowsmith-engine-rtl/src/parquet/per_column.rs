@@ -34,7 +34,7 @@ pub struct Counts {
 /// Circuits for columns, compiled when they are needed; shared by all threads.
 #[derive(Debug)]
 pub struct Circuits {
-    /// Found once: it is run for its version, which need not be done for every circuit.
+    /// Found once, for all circuits: it runs to print its version.
     verilator: OnceLock<Verilator>,
     options: Options,
     memory: MemoryProfile,
