@@ -161,7 +161,7 @@ class Bench:
     def add_parameters(self, netlist):
         """Gives the top of a netlist the module's parameters again, which benches read."""
         text = next(file.read_text() for file in self.files if file.stem == self.top)
-        defaults = dict(re.findall(r"^ *parameter [^=]*?(\w+) += (\d+)", text, re.MULTILINE))
+        defaults = dict(re.findall(r"^ *parameter [^=]*?(\w+) += (\d+(?:'[bdh]\w+)?)", text, re.MULTILINE))
         lines = "".join(f"  localparam {name} = {value};\n" for name, value in (defaults | self.parameters).items())
         netlist.write_text(re.sub(rf"(?m)^module {self.top}\([^;]*\);\n", lambda head: head.group() + lines, netlist.read_text()))
 
