@@ -402,7 +402,9 @@ fn stored_type(data_type: &DataType) -> DataType {
 pub fn parquet_schema(stored: &Schema) -> Result<SchemaDescriptor> {
     let fields: Fields = stored.fields().iter().map(|field| mapped(field, &with_json)).collect();
     let annotated = Schema::new_with_metadata(fields, stored.metadata().clone());
-    let descr = ArrowSchemaConverter::new().schema_root("arrow_schema").convert(&annotated);
+    // The names in lists and maps that the format prescribes; Arrow's are in the footer's schema.
+    let converter = ArrowSchemaConverter::new().schema_root("arrow_schema");
+    let descr = converter.with_coerce_types(true).convert(&annotated);
     descr.and_then(|descr| variant::marked(descr, stored)).map_err(failed)
 }
 

@@ -235,6 +235,27 @@ fn values_beneath_nulls_are_not_stored() {
     round_trip(&rows.slice(1, 3), &Options { page_rows: 2, ..Options::default() });
 }
 
+/// The names in the file are those of the format; we return those that Arrow had.
+#[test]
+fn parts_of_lists_and_maps_have_the_names_of_the_format() {
+    let field = |name: &str, data_type| Arc::new(Field::new(name, data_type, true));
+    let list = DataType::List(field("bag", DataType::LargeList(field("item", DataType::Int64))));
+    let pair = vec![Field::new("k", DataType::Utf8, false), Field::new("v", list, true)];
+    let pair = Field::new("pairs", DataType::Struct(pair.into()), false);
+    let map = DataType::Map(Arc::new(pair), false);
+    let column = arrow_array::new_null_array(&map, 3);
+    let rows = batch(vec![("m", column)]);
+    let mut writer = ParquetWriter::try_new(Vec::new(), rows.schema(), Options::default()).unwrap();
+    writer.write(&rows).unwrap();
+    let file: Bytes = writer.close().unwrap().1.into();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let columns = metadata.file_metadata().schema_descr().columns().to_vec();
+    let paths: Vec<_> = columns.iter().map(|column| column.path().string()).collect();
+    assert_eq!(paths, ["m.key_value.key", "m.key_value.value.list.element.list.element"]);
+    let found = ByEngine(engines::cpu().as_ref()).read(&file, &Ask::default()).unwrap();
+    assert_eq!(found.concat().unwrap().schema(), rows.schema());
+}
+
 /// List views, of which items are in any order and used more than once.
 #[test]
 fn list_views_are_written_as_lists() {

@@ -8,6 +8,7 @@ use arrowsmith_testkit::parquet::{as_stored, random};
 use arrowsmith_testkit::random::Rng;
 use arrowsmith_testkit::{scale, tools};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 
 use crate::settings;
 
@@ -34,7 +35,9 @@ fn others_read_what_they_read_of_the_reference() {
         std::fs::write(folder.path().join(format!("{seed}.ours.parquet")), file).unwrap();
         std::fs::write(folder.path().join(format!("{seed}.txt")), format!("{options:?}")).unwrap();
         let rows = as_stored(&rows).unwrap();
-        let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), None).unwrap();
+        // The names in lists and maps are then those of the format.
+        let properties = WriterProperties::builder().set_coerce_types(true).build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
         writer.write(&rows).unwrap();
         let file = writer.into_inner().unwrap();
         std::fs::write(folder.path().join(format!("{seed}.theirs.parquet")), file).unwrap();

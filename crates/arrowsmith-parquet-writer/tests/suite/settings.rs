@@ -48,7 +48,7 @@ pub fn options(rng: &mut Rng, schema: &Schema) -> Options {
         statistics_bytes: *rng.pick(&[1, 4, 64]),
         ..Options::default()
     };
-    let descr = ArrowSchemaConverter::new().convert(schema).unwrap();
+    let descr = ArrowSchemaConverter::new().with_coerce_types(true).convert(schema).unwrap();
     for column in descr.columns() {
         if rng.one_in(3) {
             let encoding = *rng.pick(encodings(column.physical_type()));

@@ -187,7 +187,15 @@ impl<'a> Builder<'a> {
         // The path includes this type's name already.
         let Some(item) = self.column_inside(kind, inside)? else { return Ok(None) };
         let list_kind = list_kind(place.hint, self.options.lists);
-        let item = if item_hint.is_none() { without_id(item) } else { item };
+        let item = match item_hint {
+            Some(hint) => named(item, hint),
+            // If a list has the id itself, its items have none.
+            None => with_field(item, |field| {
+                let mut metadata = field.metadata().clone();
+                metadata.remove(FIELD_ID_KEY);
+                field.with_metadata(metadata)
+            }),
+        };
         let field = field(kind, list_type(list_kind, item.field()), false, &place);
         Ok(Some(Column::List(List { field, kind: list_kind, item: Box::new(item), levels })))
     }
@@ -201,10 +209,11 @@ impl<'a> Builder<'a> {
             return Err(self.shape("a LIST whose field does not repeat"));
         }
         let levels = levels(&place);
+        let item_hint = place.hint.and_then(|hint| list_item(hint.data_type()));
         let inside = Place {
             def: levels.def_item,
             rep: levels.rep_item,
-            hint: place.hint.and_then(|hint| list_item(hint.data_type())),
+            hint: item_hint,
             element: true,
             ..place
         };
@@ -218,6 +227,10 @@ impl<'a> Builder<'a> {
             element => self.column(element, inside)?,
         };
         let Some(item) = item else { return Ok(None) };
+        let item = match item_hint {
+            Some(hint) => named(item, hint),
+            None => item,
+        };
         let list_kind = list_kind(place.hint, self.options.lists);
         let field = field(kind, list_type(list_kind, item.field()), nullable, &place);
         Ok(Some(Column::List(List { field, kind: list_kind, item: Box::new(item), levels })))
@@ -269,11 +282,17 @@ impl<'a> Builder<'a> {
         let key = self.column(key_type, key_place);
         let value = self.column(value_type, value_place);
         self.path.pop();
-        let (Some(key), Some(value)) = (key?, value?) else { return Ok(None) };
+        let (Some(mut key), Some(mut value)) = (key?, value?) else { return Ok(None) };
+        if let Some(hints) = hints {
+            (key, value) = (named(key, hints.0), named(value, hints.1));
+        }
         let key_field = Arc::new(key.field().as_ref().clone().with_nullable(false));
         let pair = DataType::Struct([key_field, Arc::clone(value.field())].into_iter().collect());
-        let entries = Field::new(entries.name(), pair, false)
-            .with_metadata(hint.map_or_else(HashMap::new, |entries| entries.metadata().clone()));
+        let entries =
+            Field::new(hint.map_or(entries.name(), |entries| entries.name()), pair, false)
+                .with_metadata(
+                    hint.map_or_else(HashMap::new, |entries| entries.metadata().clone()),
+                );
         let field = field(kind, DataType::Map(Arc::new(entries), sorted), nullable, &place);
         Ok(Some(Column::Map(Map { field, key: Box::new(key), value: Box::new(value), levels })))
     }
@@ -391,18 +410,19 @@ fn field(kind: &Type, data_type: DataType, nullable: bool, place: &Place<'_>) ->
     Arc::new(field.with_dict_is_ordered(ordered))
 }
 
-/// If a list has the id itself, its items have none.
-fn without_id(mut column: Column) -> Column {
+/// A part of a list or map with its name in Arrow: the format prescribes the one in Parquet.
+fn named(column: Column, hint: &Field) -> Column {
+    with_field(column, |field| field.with_name(hint.name()))
+}
+
+fn with_field(mut column: Column, change: impl FnOnce(Field) -> Field) -> Column {
     let field = match &mut column {
         Column::Leaf(leaf) => &mut leaf.field,
         Column::List(list) => &mut list.field,
         Column::Struct(structure) => &mut structure.field,
         Column::Map(map) => &mut map.field,
     };
-    let mut metadata = field.metadata().clone();
-    if metadata.remove(FIELD_ID_KEY).is_some() {
-        *field = Arc::new(field.as_ref().clone().with_metadata(metadata));
-    }
+    *field = Arc::new(change(field.as_ref().clone()));
     column
 }
 

@@ -246,6 +246,36 @@ fn hinted(message: &str, hint: Field) -> FieldRef {
     Arc::clone(found[0].field())
 }
 
+/// The format prescribes the names in the file; Arrow's are in the schema of the footer.
+#[test]
+fn the_parts_of_lists_and_maps_are_named_by_the_hint() {
+    let item = |name: &str, data_type| Arc::new(Field::new(name, data_type, true));
+    let structure = DataType::Struct([item("x", DataType::Int32)].into_iter().collect());
+    let list = Field::new("a", DataType::List(item("bag", structure)), true);
+    let message = "message m { optional group a (LIST) { repeated group list {
+        optional group element { optional int32 x; } } } }";
+    assert_eq!(*hinted(message, list.clone()), list);
+    // In the rules for backward compatibility too, of which each item is required.
+    let required = Field::new("array", DataType::Int32, false);
+    let list = Field::new("a", DataType::List(Arc::new(required)), false);
+    for message in [
+        "message m { repeated int32 a; }",
+        "message m { required group a (LIST) { repeated int32 element; } }",
+    ] {
+        assert_eq!(*hinted(message, list.clone()), list, "{message}");
+    }
+    let pair =
+        vec![Field::new("k", DataType::Int32, false), Field::new("v", DataType::Int32, true)];
+    let pair = Field::new("pairs", DataType::Struct(pair.into()), false);
+    let map = Field::new("a", DataType::Map(Arc::new(pair), false), true);
+    let message = "message m { optional group a (MAP) { repeated group key_value {
+        required int32 key; optional int32 value; } } }";
+    assert_eq!(*hinted(message, map.clone()), map);
+    // A hint of another type has no names for it.
+    let names = hinted(message, list).data_type().to_string();
+    assert!(names.contains("key_value") && names.contains("key"), "{names}");
+}
+
 #[test]
 fn a_zone_holds_whatever_unit_is_stored() {
     let message = "message m { optional int64 t (TIMESTAMP(MILLIS,true)); }";

@@ -9,6 +9,7 @@ use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{DataType, Field, FieldRef};
 use arrowsmith_parquet::{Column, Encoding, File, Page, Pages, ReadOptions, ReadPlan};
 use arrowsmith_testkit::parquet::corpora::files;
+use arrowsmith_testkit::parquet::with_usual_names;
 use arrowsmith_testkit::tools;
 use bytes::Bytes;
 use parquet::arrow::parquet_to_arrow_schema;
@@ -177,7 +178,8 @@ fn theirs(
     Ok(seen)
 }
 
-/// A field without the extension types that the crate names only with features that are off here.
+/// A field without the extension types that the crate names only with features that are off here,
+/// and with the same names of parts of lists and maps.
 fn without_extensions(field: &Field) -> Field {
     let inside = |field: &FieldRef| Arc::new(without_extensions(field));
     let data_type = match field.data_type() {
@@ -192,7 +194,7 @@ fn without_extensions(field: &Field) -> Field {
     if matches!(name, Some("geoarrow.wkb" | "arrow.parquet.variant")) {
         metadata.retain(|key, _| !key.starts_with("ARROW:extension:"));
     }
-    field.clone().with_data_type(data_type).with_metadata(metadata)
+    with_usual_names(&field.clone().with_data_type(data_type).with_metadata(metadata))
 }
 
 /// What differs in a file; `None` if nothing does, or both refuse it.

@@ -145,8 +145,8 @@ fn schema_from_message(bytes: &[u8]) -> Result<Schema> {
     }
 }
 
-/// The Arrow schema of a Parquet file: the one stored in the metadata by its writer, or else one
-/// derived from its types.
+/// The Arrow schema of a Parquet file: the one stored in the metadata by its writer, if it is of
+/// the same columns, or else one derived from its types.
 fn from_parquet(file: &File) -> Result<Schema> {
     let broken = |error: &dyn std::fmt::Display| Error::schema("", error.to_string());
     let metadata =
@@ -157,20 +157,22 @@ fn from_parquet(file: &File) -> Result<Schema> {
             error => broken(&error),
         })?;
     let metadata = metadata.file_metadata();
-    let arrow = metadata.key_value_metadata().map(|pairs| checked(pairs));
-    let schema = parquet_to_arrow_schema(metadata.schema_descr(), arrow.as_ref());
-    schema.map_err(|error| broken(&error))
+    let pairs = metadata.key_value_metadata().map_or(&[][..], |pairs| pairs);
+    let columns = metadata.schema_descr().root_schema().get_fields();
+    if let Some(stored) = stored(pairs)
+        && stored.fields().iter().map(|field| field.name()).eq(columns.iter().map(|of| of.name()))
+    {
+        return Ok(stored);
+    }
+    // Without the stored schema: the `parquet` crate panics on some of those that are invalid.
+    parquet_to_arrow_schema(metadata.schema_descr(), None).map_err(|error| broken(&error))
 }
 
-/// The metadata, without an invalid Arrow schema: the `parquet` crate panics on some of those.
-fn checked(pairs: &[KeyValue]) -> Vec<KeyValue> {
-    let is_sound = |pair: &&KeyValue| {
-        pair.key != ARROW_SCHEMA_META_KEY
-            || pair.value.as_ref().is_some_and(|value| {
-                BASE64_STANDARD.decode(value).is_ok_and(|bytes| schema_from_message(&bytes).is_ok())
-            })
-    };
-    pairs.iter().filter(is_sound).cloned().collect()
+/// The Arrow schema in the metadata, if there is a valid one.
+fn stored(pairs: &[KeyValue]) -> Option<Schema> {
+    let pair = pairs.iter().find(|pair| pair.key == ARROW_SCHEMA_META_KEY)?;
+    let bytes = BASE64_STANDARD.decode(pair.value.as_ref()?).ok()?;
+    schema_from_message(&bytes).ok()
 }
 
 #[cfg(test)]

@@ -78,6 +78,35 @@ pub trait Reader {
     fn read(&self, file: &Bytes, ask: &Ask) -> Result<Rows, String>;
 }
 
+/// A field whose lists and maps have Arrow's usual names of parts (`item`; `entries` of `keys` and
+/// `values`): the `parquet` crate returns the names of the file, we those in the schema of the
+/// footer, if there is one.
+#[must_use]
+pub fn with_usual_names(field: &Field) -> Field {
+    use DataType as T;
+    let inner = |field: &FieldRef| Arc::new(with_usual_names(field));
+    let named = |field: &FieldRef, name: &str| Arc::new(with_usual_names(field).with_name(name));
+    let kind = match field.data_type() {
+        T::List(item) => T::List(named(item, "item")),
+        T::LargeList(item) => T::LargeList(named(item, "item")),
+        T::ListView(item) => T::ListView(named(item, "item")),
+        T::LargeListView(item) => T::LargeListView(named(item, "item")),
+        T::FixedSizeList(item, size) => T::FixedSizeList(named(item, "item"), *size),
+        T::Struct(fields) => T::Struct(fields.iter().map(inner).collect()),
+        T::Map(entries, sorted) => {
+            let parts = match entries.data_type() {
+                T::Struct(parts) => parts.iter().zip(["keys", "values"]),
+                _ => return field.clone(),
+            };
+            let parts = T::Struct(parts.map(|(part, name)| named(part, name)).collect());
+            let entries = entries.as_ref().clone().with_name("entries").with_data_type(parts);
+            T::Map(Arc::new(entries), *sorted)
+        }
+        other => other.clone(),
+    };
+    field.clone().with_data_type(kind)
+}
+
 /// A field without the metadata of extension types: the `parquet` crate supports some only with
 /// features that are disabled here.
 fn without_extensions(field: &Field) -> Field {
@@ -159,7 +188,7 @@ pub fn as_stored(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
 }
 
 /// A description of the first difference of two results: type, nulls, or value of a row. Extension
-/// types are compared by their storage.
+/// types are compared by their storage; the names of the parts of lists and maps are not compared.
 #[must_use]
 pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String> {
     if found.num_columns() != expected.num_columns() {
@@ -167,7 +196,8 @@ pub fn difference(found: &RecordBatch, expected: &RecordBatch) -> Option<String>
     }
     let fields = found.schema_ref().fields().iter().zip(expected.schema_ref().fields());
     for (field, wanted) in fields {
-        if without_extensions(field) != without_extensions(wanted) {
+        let comparable = |field: &FieldRef| with_usual_names(&without_extensions(field));
+        if comparable(field) != comparable(wanted) {
             return Some(format!("the field {field:?}, not {wanted:?}"));
         }
     }
