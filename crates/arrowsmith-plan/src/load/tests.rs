@@ -7,9 +7,13 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use arrowsmith_testkit::tools;
-use parquet::arrow::ArrowWriter;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 
 use super::{load_schema, load_schema_file, schema_from_bytes};
 use crate::text::{format_schema, parse_schema};
@@ -97,6 +101,35 @@ fn parquet_without_an_arrow_schema_gives_what_its_types_come_to() {
     writer.close().unwrap();
     let loaded = load_schema_file(&path).unwrap();
     assert_eq!(format_schema(&loaded), "a: int32 not null\nb: utf8\nl: list<float64>\n");
+}
+
+/// Parquet has other names for the parts of lists, and no seconds.
+#[test]
+fn parquet_gives_the_schema_that_its_writer_kept() {
+    let item = Arc::new(Field::new("bag", DataType::Int64, true));
+    let seconds = DataType::Timestamp(TimeUnit::Second, None);
+    let fields = vec![Field::new("l", DataType::List(item), true), Field::new("t", seconds, true)];
+    let schema = Arc::new(Schema::new(fields));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p");
+    let write = |kept: &Schema| {
+        let options = parquet::arrow::arrow_writer::ArrowWriterOptions::new();
+        let file = File::create(&path).unwrap();
+        let properties = WriterProperties::builder().set_coerce_types(true);
+        let properties = properties.set_key_value_metadata(Some(vec![KeyValue::new(
+            ARROW_SCHEMA_META_KEY.to_owned(),
+            BASE64_STANDARD.encode(stream(kept)),
+        )]));
+        let options = options.with_skip_arrow_metadata(true).with_properties(properties.build());
+        let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options);
+        writer.unwrap().close().unwrap();
+    };
+    write(&schema);
+    assert_eq!(load_schema_file(&path).unwrap(), *schema);
+    // One of other columns is not that of the file.
+    write(&parse_schema("l: list<int64>").unwrap());
+    let loaded = load_schema_file(&path).unwrap();
+    assert_eq!(format_schema(&loaded), "l: list<element: int64>\nt: int64\n");
 }
 
 #[test]
