@@ -68,8 +68,8 @@ def refused(error, call):
 def pyarrow(server: Server, expected: pa.Table):
     client = flight.connect(server.tcp)
     names = [info.descriptor.path[0].decode() for info in client.list_flights()]
-    assert names == ["arrow", "trips"], names
-    for name in names:
+    assert names == ["arrow", "trips", "views"], names
+    for name in ["arrow", "trips"]:
         path = flight.FlightDescriptor.for_path(name)
         info, found = read(client, path)
         assert info.total_records == ROWS and len(info.endpoints) > 1, info
@@ -126,7 +126,7 @@ def adbc(server: Server, expected: pa.Table):
         objects = connection.adbc_get_objects(depth="all").read_all().to_pylist()
         schemas = {schema["db_schema_name"]: schema for schema in objects[0]["catalog_db_schemas"]}
         tables = {table["table_name"]: table for table in schemas["public"]["db_schema_tables"]}
-        assert set(tables) == {"arrow", "trips"}
+        assert set(tables) == {"arrow", "trips", "views"}
         assert [c["column_name"] for c in tables["trips"]["table_columns"]] == expected.schema.names
         assert connection.adbc_get_table_types() == ["TABLE"]
         assert connection.adbc_get_info()["vendor_name"] == "Arrowsmith"
@@ -160,13 +160,16 @@ def main():
         folder = pathlib.Path(temporary)
         (folder / "trips").mkdir()
         (folder / "arrow").mkdir()
+        views = pa.table({"word": pa.array(["a text that is long", "b"], pa.string_view())})
+        with pa.ipc.new_file(folder / "views.arrow", views.schema) as writer:
+            writer.write_table(views)
         for part in range(3):
             rows = expected.slice(part * ROWS // 3, ROWS // 3)
             pq.write_table(rows, folder / f"trips/{part}.parquet", row_group_size=4_000)
             with pa.ipc.new_file(folder / f"arrow/{part}.arrow", rows.schema) as writer:
                 writer.write_table(rows, 4_000)
         opens = ["--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp"]
-        with Server(arguments.server, f"trips={folder / 'trips'}/", f"arrow={folder / 'arrow'}/", "--writable") as server:
+        with Server(arguments.server, f"trips={folder / 'trips'}/", f"arrow={folder / 'arrow'}/", str(folder / "views.arrow"), "--writable") as server:
             checks = {
                 "java": lambda it: ["java", *opens, it, str(HERE / "java/Core.java"), server.address],
                 "jdbc": lambda it: ["java", *opens, it, str(HERE / "java/Jdbc.java"), server.address],

@@ -37,7 +37,7 @@ use crate::instants::ExactInstants;
 use crate::statement::{BATCH_ROWS, executable, parameters, read, schema};
 use crate::tables::Tables;
 use crate::text::status;
-use crate::{CATALOG, SCHEMA, SqlOptions, bounds};
+use crate::{CATALOG, SCHEMA, SqlOptions, bounds, plain};
 
 /// Maximum number of batches of a result in the queue.
 const AHEAD_BATCHES: usize = 2;
@@ -293,6 +293,7 @@ impl Task {
         sender: &mpsc::Sender<Result<RecordBatch, Error>>,
     ) -> Result<(), Status> {
         let Self { catalog, session, mut clock, planners } = self;
+        let budget = Budget::of(session.config_options());
         let read = clock.planned(&planners, async move { read(session, &catalog, &sql).await });
         let read = read.await?;
         let schema = schema(&read.plan);
@@ -312,28 +313,14 @@ impl Task {
             let mut batches = execute_stream(plan, context).map_err(|error| status(&error))?;
             while let Some(batch) = clock.count(batches.next()).await? {
                 let batch = batch.map_err(|error| status(&error))?;
-                let batch = conform(&batch, &schema).map_err(carried_status)?;
-                if sender.send(Ok(batch)).await.is_err() {
-                    return Ok(());
+                for part in plain::parts(batch, Arc::clone(&schema), budget.clone()) {
+                    let part = part.map_err(|error| status(&error))?;
+                    if sender.send(Ok(part)).await.is_err() {
+                        return Ok(());
+                    }
                 }
             }
         }
         Ok(())
     }
-}
-
-fn carried_status(error: Error) -> Status {
-    arrowsmith_flight::status_of("sql", &error)
-}
-
-fn conform(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
-    let columns = batch.columns().iter().zip(schema.fields()).map(|(column, field)| {
-        match column.data_type() == field.data_type() {
-            true => Ok(Arc::clone(column)),
-            false => datafusion::arrow::compute::cast(column, field.data_type()),
-        }
-    });
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }

@@ -57,7 +57,7 @@ impl Lengths {
 }
 
 /// Bytes of each text; `None` for other types.
-fn lengths(array: &ArrayRef) -> Option<Vec<u64>> {
+pub(crate) fn lengths(array: &ArrayRef) -> Option<Vec<u64>> {
     let differences = |offsets: &[i64]| {
         offsets
             .windows(2)
@@ -126,7 +126,8 @@ pub(crate) fn leaves(array: &ArrayRef) -> u64 {
     inside.saturating_add(array.len() as u64)
 }
 
-fn ends<O: arrow_array::OffsetSizeTrait>(offsets: &[O]) -> (usize, usize) {
+/// The first and the last offset.
+pub(crate) fn ends<O: arrow_array::OffsetSizeTrait>(offsets: &[O]) -> (usize, usize) {
     let first = offsets.first().map_or(0, |at| at.as_usize());
     let last = offsets.last().map_or(first, |at| at.as_usize());
     (first, last.max(first))

@@ -11,7 +11,7 @@ use datafusion::catalog::{MemTable, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 
 use crate::tables::tables;
-use crate::{CATALOG, INFORMATION, SCHEMA};
+use crate::{CATALOG, INFORMATION, SCHEMA, plain};
 
 /// Its tables.
 const TABLES: [&str; 4] = ["columns", "schemata", "tables", "views"];
@@ -75,7 +75,13 @@ impl Information {
                     ("column_name", text(all().map(|(.., field)| field.name()))),
                     ("ordinal_position", Arc::new(Int32Array::from(places))),
                     ("is_nullable", text(nullable)),
-                    ("data_type", text(all().map(|(.., field)| field.data_type().to_string()))),
+                    (
+                        "data_type",
+                        text(
+                            all()
+                                .map(|(.., field)| plain::data_type(field.data_type()).to_string()),
+                        ),
+                    ),
                 ]
             }
             _ => return Ok(None),

@@ -8,7 +8,7 @@
 //! - `bounds`, `counts`: limits on the size and depth of a statement; `balance`: balanced chains;
 //!   `clock`, `deadline`: time limits of planning; `growth`, `guard`, `budget`: memory of a query.
 //! - `instants`: comparisons of times, exact.
-//! - `metadata`: the metadata commands of drivers.
+//! - `metadata`: the metadata commands of drivers; `plain`: the types that drivers know.
 //! - `prepared`: statements with parameters, kept for their clients, a bounded number of them.
 //! - `service`: the commands of the protocol.
 //!
@@ -34,6 +34,7 @@ mod instants;
 mod metadata;
 mod nesting;
 mod pace;
+mod plain;
 mod prepared;
 mod pushdown;
 mod service;

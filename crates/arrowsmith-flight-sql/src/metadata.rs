@@ -20,7 +20,7 @@ use arrowsmith_flight::Catalog;
 use tonic::Status;
 
 use crate::tables::tables;
-use crate::{CATALOG, SCHEMA};
+use crate::{CATALOG, SCHEMA, plain};
 
 /// The only type of table.
 const TABLE: &str = "TABLE";
@@ -62,9 +62,10 @@ impl Metadata {
             Command::CommandGetTables(command) => {
                 let mut builder = command.into_builder();
                 for (name, snapshot) in tables(catalog) {
-                    builder
-                        .append(CATALOG, SCHEMA, name, TABLE, &snapshot.schema)
-                        .map_err(internal)?;
+                    let schema = &snapshot.schema;
+                    let columns = plain::fields(schema.fields());
+                    let schema = Schema::new_with_metadata(columns, schema.metadata().clone());
+                    builder.append(CATALOG, SCHEMA, name, TABLE, &schema).map_err(internal)?;
                 }
                 builder.build().map_err(internal)?
             }

@@ -20,7 +20,7 @@ use crate::balance::shallow;
 use crate::engine::Parameters;
 use crate::pace::{paced, timed};
 use crate::text::{numbered, status};
-use crate::{bounds, counts, nesting, unread};
+use crate::{bounds, counts, nesting, plain, unread};
 
 /// Rows of a batch; of one that may be repeated by a join or made of lists.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -150,25 +150,13 @@ pub(crate) fn parameters(plan: &LogicalPlan) -> Result<Schema, Status> {
     numbers.sort_by_key(|(number, ..)| *number);
     // A parameter that is compared with nothing has no known type; text can be cast to most.
     let field = |(_, name, data_type): (usize, String, Option<DataType>)| {
-        Field::new(name, data_type.unwrap_or(DataType::Utf8), true)
+        let known = data_type.map_or(DataType::Utf8, |found| plain::data_type(&found));
+        Field::new(name, known, true)
     };
     Ok(Schema::new(numbers.into_iter().map(field).collect::<Vec<_>>()))
 }
 
 /// The schema of a plan's result.
 pub(crate) fn schema(plan: &LogicalPlan) -> SchemaRef {
-    let fields = plan.schema().fields().iter().map(|field| {
-        let plain = plain(field.data_type());
-        Arc::new(field.as_ref().clone().with_data_type(plain))
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
-}
-
-/// The type that drivers know for one that some do not.
-fn plain(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Utf8View => DataType::Utf8,
-        DataType::BinaryView => DataType::Binary,
-        other => other.clone(),
-    }
+    Arc::new(Schema::new(plain::fields(plan.schema().fields())))
 }

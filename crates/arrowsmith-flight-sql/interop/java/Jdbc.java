@@ -104,6 +104,12 @@ public final class Jdbc {
           same(column(statement.executeQuery(), "id"), last == 40 ? List.of("24", "31", "38") : List.of("24", "31"));
         }
       }
+      // Values, where the driver shows keys of dictionaries; views, of which it knows no type.
+      try (Statement statement = connection.createStatement()) {
+        same(column(statement.executeQuery("select kind from trips where id in (3, 4) order by id"), "kind"), List.of("a", "b"));
+        same(column(statement.executeQuery("select word from views order by 1"), "word"), List.of("a text that is long", "b"));
+        same(column(about.getColumns(null, null, "views", null), "TYPE_NAME"), List.of("VARCHAR"));
+      }
       try (Statement statement = connection.createStatement()) {
         statement.executeQuery("select nothing from trips");
         throw new AssertionError("a column that is not there was found");

@@ -3,12 +3,15 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringViewArray};
 use arrow_flight::flight_service_client::FlightServiceClient;
 use arrow_flight::sql::client::FlightSqlServiceClient;
 use arrow_flight::{FlightDescriptor, FlightInfo};
+use arrow_ipc::writer::FileWriter;
 use arrowsmith_flight::dataset::Format;
 use arrowsmith_flight::{Catalog, Options, Origin, Server, Spec};
 use arrowsmith_flight_sql::{FlightSql, SqlOptions};
@@ -21,6 +24,22 @@ const ROWS: &str = r#"{"a":1,"s":"one","tags":["x","y"],"user":{"id":7,"name":"a
 {"a":2,"s":"two","tags":[],"user":{"id":8,"name":"bob"}}
 {"a":3,"s":null,"tags":["z"],"user":null}
 "#;
+
+/// Rows of dictionaries and string views.
+fn coded() -> RecordBatch {
+    let coded: DictionaryArray<Int32Type> = ["a", "b", "a"].into_iter().collect();
+    let words = ["a text that is no longer inline", "b", "c"];
+    let views = StringViewArray::from_iter_values(words);
+    let columns: [(&str, ArrayRef); 2] = [("coded", Arc::new(coded)), ("views", Arc::new(views))];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn write_arrow(path: &Path, batches: &[RecordBatch]) {
+    let file = File::create(path).unwrap();
+    let mut writer = FileWriter::try_new(file, &batches[0].schema()).unwrap();
+    batches.iter().for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+}
 
 pub struct Sql {
     _folder: tempfile::TempDir,
@@ -42,10 +61,16 @@ impl Sql {
         for n in 0..5000 {
             writeln!(file, r#"{{"n":{n},"t":"text {n}"}}"#).unwrap();
         }
-        let spec = |name: &str, path| {
-            Spec::new(name, Origin::Files { paths: vec![path], format: Format::Json }).unwrap()
+        let coded = folder.path().join("coded.arrow");
+        write_arrow(&coded, &[self::coded()]);
+        let spec = |name: &str, path, format| {
+            Spec::new(name, Origin::Files { paths: vec![path], format }).unwrap()
         };
-        let specs = [spec("rows", path), spec("many", many)];
+        let specs = [
+            spec("rows", path, Format::Json),
+            spec("many", many, Format::Json),
+            spec("coded", coded, Format::Ipc),
+        ];
         let catalog = Arc::new(Catalog::open(specs).unwrap());
         let extension = Arc::new(FlightSql::new(Arc::clone(&catalog), &sql).unwrap());
         let mut options = Options::default();

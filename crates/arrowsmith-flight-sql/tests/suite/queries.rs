@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Results of statements, and errors of invalid ones.
 
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+
 use crate::common::Sql;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,7 +78,7 @@ async fn what_is_served_describes_itself() {
             "select table_name from information_schema.tables where table_schema = 'public' order by 1"
         )
         .await,
-        "many\nrows"
+        "coded\nmany\nrows"
     );
     let columns = "select column_name from information_schema.columns where table_name = 'rows'";
     assert_eq!(sql.text(columns).await, "a\ns\ntags\nuser");
@@ -82,6 +87,30 @@ async fn what_is_served_describes_itself() {
     assert!(sql.text("show columns from rows").await.contains("tags"));
     assert!(sql.text("describe rows").await.contains("tags"));
     assert!(sql.text("explain select a from rows").await.contains("plan"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_have_types_that_drivers_know() {
+    let sql = Sql::new().await;
+    let statement = "select coded, views, [coded] as list, struct(coded, views) as both from coded";
+    let batches = sql.query(statement).await.unwrap();
+    let schema = format!("{:?}", batches[0].schema());
+    assert!(!schema.contains("Dictionary") && !schema.contains("View"), "{schema}");
+    let word = "a text that is no longer inline";
+    assert_eq!(
+        sql.text("select coded, views, [coded] as list from coded where coded = 'a'").await,
+        format!("a     | {word} | [a]\na     | c                               | [a]")
+    );
+    assert_eq!(
+        sql.text("select coded, count(*) from coded group by coded order by 1").await,
+        "a     | 2\nb     | 1"
+    );
+    let columns = "select data_type from information_schema.columns where table_name = 'coded'";
+    assert_eq!(sql.text(columns).await, "Utf8\nUtf8");
+    let parameter: ArrayRef = Arc::new(StringArray::from(vec!["b"]));
+    let row = RecordBatch::try_from_iter([("$1", parameter)]).unwrap();
+    let bound = sql.bound("select views from coded where coded = $1", row).await.unwrap();
+    assert_eq!(bound[0].column(0).as_string::<i32>().value(0), "b");
 }
 
 #[tokio::test(flavor = "multi_thread")]
