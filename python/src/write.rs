@@ -206,9 +206,9 @@ fn compressed(format: &Format, codec: Codec) -> Option<Format> {
 
 fn unknown(path: &Path) -> String {
     format!(
-        "target: cannot tell the format from the name {:?}: end it in .arrow, .arrows, .parquet or \
-         .jsonl, .csv or .tsv",
-        redacted(&path.display().to_string())
+        "target: cannot tell the format from the name {:?}: end it in one of {}",
+        redacted(&path.display().to_string()),
+        Format::extensions()
     )
 }
 

@@ -15,7 +15,7 @@ use arrowsmith_sink::ipc::{self, IpcOptions};
 use arrowsmith_sink::json::JsonOptions;
 use arrowsmith_sink::parquet::{self, Codec, ParquetOptions};
 use arrowsmith_sink::sort::{SortKey, SortOptions};
-use arrowsmith_sink::target::{self, FORMATS, Format, TextCompression};
+use arrowsmith_sink::target::{self, Format, TextCompression};
 
 use crate::args::{BufferCompression, Encodings, OutputArgs, To, Writer};
 use crate::failure::{Failure, Outcome};
@@ -104,12 +104,10 @@ impl Target {
 }
 
 fn unknown(path: &Path) -> Failure {
-    let extensions = FORMATS.iter().filter_map(|named| named.extensions.first());
-    let extensions: Vec<String> = extensions.map(|extension| format!(".{extension}")).collect();
     Failure::Usage(format!(
         "cannot tell the format from the name {:?}: end it in one of {}, or give --to",
         redacted(&path.display().to_string()),
-        extensions.join(", ")
+        Format::extensions()
     ))
 }
 

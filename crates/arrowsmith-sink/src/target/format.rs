@@ -108,6 +108,13 @@ impl Format {
         Some((named.format)())
     }
 
+    /// The extensions of new files, for errors about a name that has none of them.
+    pub fn extensions() -> String {
+        let first = FORMATS.iter().filter_map(|named| named.extensions.first());
+        let extensions: Vec<String> = first.map(|extension| format!(".{extension}")).collect();
+        extensions.join(", ")
+    }
+
     /// The same with a compression of the whole file; `None` for a format that compresses inside
     /// of it.
     pub fn with_compression(&self, compression: TextCompression) -> Option<Self> {
@@ -120,7 +127,10 @@ impl Format {
 
     /// Whether the files are text.
     pub fn is_text(&self) -> bool {
-        matches!(self, Self::Json(_) | Self::Csv(_))
+        match self {
+            Self::Json(_) | Self::Csv(_) => true,
+            Self::Ipc(_) | Self::Parquet(_) => false,
+        }
     }
 
     /// The extension of files of this format.
@@ -144,7 +154,7 @@ impl Format {
             Self::Parquet(options) if options.writer == Writer::Arrowsmith => {
                 options.workers().map(Some)
             }
-            _ => Ok(None),
+            Self::Ipc(_) | Self::Parquet(_) | Self::Json(_) | Self::Csv(_) => Ok(None),
         }
     }
 
