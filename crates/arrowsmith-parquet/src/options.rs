@@ -47,7 +47,7 @@ pub enum Columns {
 pub struct ReadOptions {
     /// Columns to read, in this order; `None`: all. A dotted path names a column and all that is
     /// inside of it (`a`, `a.b`); the names that Parquet puts between a list or map and its parts
-    /// (`list.element`, `key_value.key`) are optional.
+    /// (`list.element`, `key_value.value`) are optional; `element` alone is accepted, too.
     pub columns: Option<Vec<String>>,
     /// Follow the Arrow schema that a writer has put into the file. Default true.
     pub arrow_schema: bool,

@@ -26,7 +26,7 @@ impl Selection {
     pub(super) fn new(root: &Type, options: &ReadOptions) -> Result<Self> {
         let mut paths = Vec::new();
         for child in root.get_fields() {
-            collect(child, false, &mut Vec::new(), &mut Vec::new(), &mut paths);
+            collect(child, false, &Paths::default(), &mut paths);
         }
         let mut choices = vec![Choice::default(); paths.len()];
         match &options.columns {
@@ -75,46 +75,42 @@ impl Selection {
     }
 }
 
-/// The two paths of a leaf: with all of Parquet's names, and without those of the groups inside
-/// lists and maps.
+/// The paths of a leaf: with all of Parquet's names; without those of the groups inside lists and
+/// maps; and with only `element` for the items of lists, as in the schemas of Spark and Iceberg.
+#[derive(Clone, Default)]
 struct Paths {
     full: Vec<String>,
     short: Vec<String>,
+    elements: Vec<String>,
 }
 
-/// Adds the leaves of a type. One that is `silent` has no name of its own in the short path.
-fn collect<'a>(
-    kind: &'a Type,
-    silent: bool,
-    full: &mut Vec<&'a str>,
-    short: &mut Vec<&'a str>,
-    paths: &mut Vec<Paths>,
-) {
-    full.push(kind.name());
-    let depth = short.len();
+/// Adds the leaves of a type, which is inside of `around`. One that is `silent` has no name of its
+/// own in the short path.
+fn collect(kind: &Type, silent: bool, around: &Paths, paths: &mut Vec<Paths>) {
+    let mut here = around.clone();
+    here.full.push(kind.name().to_owned());
     if !silent {
-        short.push(kind.name());
+        here.short.push(kind.name().to_owned());
+        here.elements.push(kind.name().to_owned());
     }
     if kind.is_primitive() {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        paths.push(Paths { full: owned(full), short: owned(short) });
+        paths.push(here);
     } else {
         let shape = super::shape(kind);
         for child in kind.get_fields() {
             let around = shape == Shape::List && !child.is_primitive();
             if around && !super::is_element(child, kind.name()) {
-                full.push(child.name());
+                let mut inside = here.clone();
+                inside.full.push(child.name().to_owned());
+                inside.elements.push("element".to_owned());
                 for item in child.get_fields() {
-                    collect(item, true, full, short, paths);
+                    collect(item, true, &inside, paths);
                 }
-                full.pop();
             } else {
-                collect(child, shape != Shape::Struct, full, short, paths);
+                collect(child, shape != Shape::Struct, &here, paths);
             }
         }
     }
-    full.pop();
-    short.truncate(depth);
 }
 
 /// Marks the leaves that a path selects; false if there are none.
@@ -124,9 +120,13 @@ fn mark(
     choices: &mut [Choice],
     choose: impl Fn(&mut Choice),
 ) -> bool {
+    let own = |path: &Paths| leads_to(column, &path.full) || leads_to(column, &path.short);
+    // A field may be called `element`, too: it comes first.
+    let has_own = paths.iter().any(own);
     let mut found = false;
     for (path, choice) in paths.iter().zip(choices) {
-        if leads_to(column, &path.full) || leads_to(column, &path.short) {
+        let selected = if has_own { own(path) } else { leads_to(column, &path.elements) };
+        if selected {
             choose(choice);
             found = true;
         }
