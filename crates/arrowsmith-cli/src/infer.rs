@@ -43,14 +43,9 @@ pub fn run(args: &InferArgs, interrupt: &Interrupt) -> Outcome {
     let builder = builder.cancel(Arc::clone(interrupt.stop()));
     let sample = builder.infer_schema(input::files(&args.input, json::EXTENSIONS)?)?;
     if !sample.complete {
-        eprintln!("{}", inferred_from(sample.records));
+        eprintln!("{}", schema::inferred_from(sample.records));
     }
     print(&sample.schema)
-}
-
-/// The note that not all records were looked at.
-pub fn inferred_from(records: u64) -> String {
-    format!("note: inferred from the first {records} records; --infer-records all uses all of them")
 }
 
 fn print(schema: &Schema) -> Outcome {

@@ -31,10 +31,10 @@ use super::target::Target;
 use super::{print, summary_text};
 use crate::args::{ConvertArgs, InputArgs, ReadArgs, Uses};
 use crate::failure::{Failure, Outcome};
-use crate::infer::inferred_from;
 use crate::input;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::schema::inferred_from;
 
 /// What some programs write before UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];

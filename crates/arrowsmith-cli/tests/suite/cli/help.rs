@@ -43,6 +43,7 @@ fn a_call_that_is_wrong_ends_with_2() {
         &["convert", "a.jsonl", "-o", "a.arrow", "--memory", "much"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--threads", "0"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "a: number"],
+        &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "tripp"],
         &["convert", "a.jsonl", "-o", "a.arrow", "--schema", "trip", "--columns", "b"],
         &["convert", "a.jsonl", "-o", "-", "--rejects", "-"],
         &["infer", "a.jsonl", "--infer-records", "0"],
