@@ -10,6 +10,7 @@ use serde_json::json;
 use tonic::Status;
 
 use super::Shared;
+use super::shared::{command_of, without_sql};
 use crate::error::status_of;
 
 /// Names and descriptions.
@@ -83,7 +84,10 @@ pub(crate) async fn run(shared: &Arc<Shared>, action: Action) -> Result<Vec<Byte
             {
                 return Ok(results);
             }
-            Err(Status::invalid_argument(format!("there is no action {other:?}")))
+            // Drivers prepare a statement first.
+            let sql = command_of(&action.body).and_then(|command| without_sql(&command));
+            let unknown = || Status::invalid_argument(format!("there is no action {other:?}"));
+            Err(sql.filter(|_| shared.extension.is_none()).unwrap_or_else(unknown))
         }
     }
 }

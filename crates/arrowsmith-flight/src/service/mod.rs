@@ -20,7 +20,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 
 pub use self::shared::Shared;
-use self::shared::command_of;
+use self::shared::{command_of, without_sql};
 use crate::encode::Message;
 use crate::extension::{Any, Extension};
 use crate::query::Query;
@@ -53,10 +53,7 @@ impl Service {
         let Some(command) = command_of(&descriptor.cmd) else { return Ok(None) };
         match &self.0.extension {
             Some(extension) => Ok(Some((Arc::clone(extension), command))),
-            None if command.type_url.contains("arrow.flight.protocol.sql") => {
-                Err(Status::unimplemented("this server has no Flight SQL"))
-            }
-            None => Ok(None),
+            None => without_sql(&command).map_or(Ok(None), Err),
         }
     }
 }

@@ -279,3 +279,9 @@ pub(super) fn command_of(bytes: &[u8]) -> Option<Any> {
     let any = Any::decode(bytes).ok()?;
     any.type_url.starts_with("type.googleapis.com/").then_some(any)
 }
+
+/// The error for a command of Flight SQL, which this server does not have.
+pub(super) fn without_sql(command: &Any) -> Option<Status> {
+    let is_sql = command.type_url.contains("arrow.flight.protocol.sql");
+    is_sql.then(|| Status::unimplemented("this server has no Flight SQL"))
+}

@@ -449,6 +449,13 @@ async fn actions_metrics_and_health() {
         client.action("nothing", Bytes::new()).await.unwrap_err().code(),
         Code::InvalidArgument
     );
+    // The first request of a driver for SQL.
+    let name =
+        b"type.googleapis.com/arrow.flight.protocol.sql.ActionCreatePreparedStatementRequest";
+    // `Any` of Protocol Buffers: the name is field 1.
+    let prepare = [&[0x0a, u8::try_from(name.len()).unwrap()], &name[..]].concat();
+    let refused = client.action("CreatePreparedStatement", Bytes::from(prepare)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unimplemented);
 
     let url = format!("http://{}", server.address());
     let channel = tonic::transport::Endpoint::from_shared(url).unwrap().connect().await.unwrap();
