@@ -326,7 +326,12 @@ fn checked_memory() -> Vec<Check> {
     };
     let thread = |short: &&str| {
         // Without its own build of the standard library, the sanitizer does not see its locks.
-        sanitized(short, "thread").words(&["-Zbuild-std"]).env("TSAN_OPTIONS", "halt_on_error=1")
+        let options = concat!(
+            "halt_on_error=1 suppressions=",
+            env!("CARGO_MANIFEST_DIR"),
+            "/thread-sanitizer.txt"
+        );
+        sanitized(short, "thread").words(&["-Zbuild-std"]).env("TSAN_OPTIONS", options)
     };
     let this = std::env::current_exe().unwrap_or_default().display().to_string();
     vec![

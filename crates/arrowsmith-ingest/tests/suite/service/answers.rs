@@ -271,8 +271,8 @@ fn rows_keep_their_numbers_in_a_buffer_of_more_values_than_keys() {
         "stream.s.sink.0.fsync=never",
     ];
     let service = start(folder.path(), &settings);
-    // Halved nine times, until 128 values are enough for each part.
-    let count = 40_000;
+    // Halved seven times, until 128 values are enough for each part.
+    let count = 10_000;
     let line = |n: i64| format!("{{\"m\":{n},\"a\":\"v{n}\"}}\n");
     let text: String = (0..count).map(line).collect();
     let (status, body) = post(&service, "/v1/s", "", text.as_bytes());
