@@ -318,11 +318,12 @@ fn checked_memory() -> Vec<Check> {
             // A seed takes seconds under them; thousands run without.
             .env("ARROWSMITH_MODEL_SEEDS", "10")
     };
+    // Its program is linked by a C compiler without the sanitizer.
+    let without_c = ["--", "--skip", "c::a_c_program"];
     let address = |short: &&str| {
         // Pools and statics live as long as the process.
         let checked = sanitized(short, "address").env("ASAN_OPTIONS", "detect_leaks=0");
-        // Its program is linked by a C compiler without the sanitizer.
-        checked.words(&["--", "--skip", "c::a_c_program"])
+        checked.words(&without_c)
     };
     let thread = |short: &&str| {
         // Without its own build of the standard library, the sanitizer does not see its locks.
@@ -331,7 +332,8 @@ fn checked_memory() -> Vec<Check> {
             env!("CARGO_MANIFEST_DIR"),
             "/thread-sanitizer.txt"
         );
-        sanitized(short, "thread").words(&["-Zbuild-std"]).env("TSAN_OPTIONS", options)
+        let checked = sanitized(short, "thread").env("TSAN_OPTIONS", options);
+        checked.words(&["-Zbuild-std"]).words(&without_c)
     };
     let this = std::env::current_exe().unwrap_or_default().display().to_string();
     vec![

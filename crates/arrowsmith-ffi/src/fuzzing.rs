@@ -6,6 +6,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
@@ -24,7 +25,9 @@ const OPTIONS: [&str; 5] = [
 
 unsafe extern "C" fn released(count: *mut c_void) {
     // SAFETY: `drive` gives the address of its counter, which outlives the reader.
-    unsafe { *count.cast::<u32>() += 1 };
+    let count = unsafe { &*count.cast::<AtomicU32>() };
+    // Sources are released by several threads at a time.
+    count.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Checks an error and frees it; returns whether there was one.
@@ -53,7 +56,7 @@ pub fn drive(data: &[u8]) {
         None => rest.split_at(usize::from(*which).min(rest.len())),
     };
     let format = if how & 1 == 0 { FORMAT_JSON } else { FORMAT_PARQUET };
-    let mut count = 0_u32;
+    let count = AtomicU32::new(0);
     // Without another thread a stream takes what it holds.
     let streamed = how & 64 != 0 && content.len() < STREAM_BYTES_MAX;
     let lent = how & 2 == 0 && !streamed;
@@ -67,7 +70,7 @@ pub fn drive(data: &[u8]) {
                 data: content.as_ptr(),
                 bytes: content.len() as u64,
                 release: Some(released),
-                context: (&raw mut count).cast(),
+                context: (&raw const count).cast_mut().cast(),
             };
             if streamed {
                 let stream = arrowsmith_stream_new();
@@ -152,7 +155,8 @@ pub fn drive(data: &[u8]) {
             assert_eq!(written, 0, "a stream takes nothing after its end");
             arrowsmith_stream_free(stream);
         }
-        assert_eq!(count, if lent { given } else { 0 }, "bytes are released once");
+        let released = count.load(Ordering::Relaxed);
+        assert_eq!(released, if lent { given } else { 0 }, "bytes are released once");
     }
 }
 
