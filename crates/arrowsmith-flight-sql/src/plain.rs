@@ -138,14 +138,32 @@ fn of_dictionary(array: &ArrayRef) -> u64 {
         return 0;
     }
     let rows = array.len() as u64;
-    match (lengths(values), values.data_type().primitive_width()) {
-        (Some(lengths), _) => {
-            let keys = dictionary.normalized_keys();
-            let each = keys.into_iter().map(|key| lengths.get(key).copied().unwrap_or(0));
-            each.fold(0, u64::saturating_add)
+    // Only of the values that are used: a dictionary may be much longer than a batch.
+    let sum = |length: &dyn Fn(usize) -> u64| {
+        dictionary.normalized_keys().into_iter().map(length).fold(0, u64::saturating_add)
+    };
+    match values.data_type() {
+        DataType::Utf8 => {
+            let values = values.as_string::<i32>();
+            sum(&|key| values.value_length(key).unsigned_abs().into())
         }
-        (None, Some(width)) => rows.saturating_mul(width as u64),
-        (None, None) => rows.saturating_mul(growth::payload(values)),
+        DataType::LargeUtf8 => {
+            let values = values.as_string::<i64>();
+            sum(&|key| values.value_length(key).unsigned_abs())
+        }
+        DataType::Binary => {
+            let values = values.as_binary::<i32>();
+            sum(&|key| values.value_length(key).unsigned_abs().into())
+        }
+        DataType::LargeBinary => {
+            let values = values.as_binary::<i64>();
+            sum(&|key| values.value_length(key).unsigned_abs())
+        }
+        other => match (lengths(values), other.primitive_width()) {
+            (Some(all), _) => sum(&|key| all.get(key).copied().unwrap_or(0)),
+            (None, Some(width)) => rows.saturating_mul(width as u64),
+            (None, None) => rows.saturating_mul(growth::payload(values)),
+        },
     }
 }
 
