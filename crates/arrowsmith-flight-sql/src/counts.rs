@@ -22,6 +22,7 @@ use crate::bounds::{LEVELS_MAX, refuse};
 
 /// Maximum number of columns of a SELECT, and of VALUES.
 const COLUMNS_MAX: usize = 2_000;
+const VALUES_WIDTH_MAX: usize = 500;
 
 /// Maximum number of columns of all of them together.
 const COLUMNS_ALL_MAX: usize = 10_000;
@@ -41,6 +42,9 @@ const WINDOWS_MAX: usize = 100;
 const WINDOW_KEYS_MAX: usize = 50;
 const WINDOW_KEYS_ALL_MAX: usize = 500;
 
+/// Maximum depth of calls with WITHIN GROUP, whose key the planner writes twice.
+const GROUPED_DEEP_MAX: usize = 4;
+
 /// Maximum number of arguments of a function.
 const ARGUMENTS_MAX: usize = 2_000;
 
@@ -49,6 +53,9 @@ const TABLES_MAX: usize = 64;
 
 /// Maximum number of queries in a statement: subqueries, tables of WITH, itself.
 const QUERIES_MAX: usize = 500;
+
+/// Maximum number of UNION, EXCEPT and INTERSECT in one another: as deep as a plan may be.
+const LINKS_MAX: usize = 150;
 
 /// Maximum number of columns of all tables in a statement, if there is more than one.
 const WIDTH_MAX: usize = 20_000;
@@ -85,6 +92,7 @@ fn limit(what: &'static str, count: usize, most: usize) -> ControlFlow<TooMany> 
 struct Counts<'a> {
     catalog: &'a Catalog,
     depth: usize,
+    grouped: usize,
     columns: usize,
     windows: usize,
     window_keys: usize,
@@ -100,6 +108,7 @@ impl<'a> Counts<'a> {
         Self {
             catalog,
             depth: 0,
+            grouped: 0,
             columns: 0,
             windows: 0,
             window_keys: 0,
@@ -202,6 +211,18 @@ fn sets(expr: &Expr) -> usize {
     }
 }
 
+/// Maximum depth of the set operations of a query: the parser makes a chain of them by a loop.
+fn links(body: &SetExpr) -> usize {
+    let (mut deepest, mut open) = (0, vec![(body, 0)]);
+    while let Some((body, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        if let SetExpr::SetOperation { left, right, .. } = body {
+            open.extend([(&**left, depth + 1), (&**right, depth + 1)]);
+        }
+    }
+    deepest
+}
+
 /// Expressions in one expression of GROUP BY.
 fn keys(expr: &Expr) -> usize {
     match expr {
@@ -218,6 +239,7 @@ impl Visitor for Counts<'_> {
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<TooMany> {
         self.queries += 1;
         limit("queries", self.queries, QUERIES_MAX)?;
+        limit("UNION, EXCEPT or INTERSECT in a row", links(&query.body), LINKS_MAX)?;
         if let Some(order) = &query.order_by
             && let OrderByKind::Expressions(keys) = &order.kind
         {
@@ -225,7 +247,8 @@ impl Visitor for Counts<'_> {
         }
         if let SetExpr::Values(values) = &*query.body {
             let widest = values.rows.iter().map(|row| row.content.len()).max().unwrap_or(0);
-            self.columns("columns of VALUES", widest)?;
+            limit("columns of VALUES", widest, VALUES_WIDTH_MAX)?;
+            self.columns("columns", widest)?;
         }
         ControlFlow::Continue(())
     }
@@ -262,6 +285,8 @@ impl Visitor for Counts<'_> {
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<TooMany> {
         self.depth += usize::from(!is_condition(expr));
         limit("expressions in one another", self.depth, DEPTH_MAX)?;
+        self.grouped += usize::from(is_grouped(expr));
+        limit("WITHIN GROUP in one another", self.grouped, GROUPED_DEEP_MAX)?;
         match expr {
             Expr::Function(function) => self.function(function),
             Expr::Cube(_) => limit("sets of GROUP BY", sets(expr), SETS_MAX),
@@ -271,8 +296,13 @@ impl Visitor for Counts<'_> {
 
     fn post_visit_expr(&mut self, expr: &Expr) -> ControlFlow<TooMany> {
         self.depth -= usize::from(!is_condition(expr));
+        self.grouped -= usize::from(is_grouped(expr));
         ControlFlow::Continue(())
     }
+}
+
+fn is_grouped(expr: &Expr) -> bool {
+    matches!(expr, Expr::Function(call) if !call.within_group.is_empty())
 }
 
 /// Whether it joins conditions.

@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod balance;
 mod bounds;
 mod budget;

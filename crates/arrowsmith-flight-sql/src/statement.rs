@@ -20,7 +20,7 @@ use crate::balance::shallow;
 use crate::engine::Parameters;
 use crate::pace::{paced, timed};
 use crate::text::{numbered, status};
-use crate::{bounds, counts, nesting, plain, unread};
+use crate::{aliases, bounds, counts, nesting, plain, unread};
 
 /// Rows of a batch; of one that may be repeated by a join or made of lists.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -47,11 +47,12 @@ pub(crate) async fn read(
     let sql = numbered(sql);
     let dialect = state.config().options().sql_parser.dialect;
     nesting::check(&sql, dialect)?;
-    let statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
+    let mut statement = state.sql_to_statement(&sql, &dialect).map_err(|error| status(&error))?;
     reads(&statement)?;
     unread::clauses(&statement)?;
     bounds::tables(&statement)?;
     counts::statement(&statement, catalog)?;
+    aliases::resolve(&mut statement, &state);
     let plan = state.statement_to_plan(statement).await.and_then(shallow);
     let plan = plan.map_err(|error| status(&error))?;
     // No CREATE EXTERNAL TABLE, no COPY TO, no SET: nothing that opens a file or changes the

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use arrow_schema::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
+use datafusion::scalar::ScalarValue;
 
 use super::{
-    COLUMNS_MAX, DEPTH_MAX, LEVELS_MAX, LOOKUPS_MAX, NODES_MAX, PART_BYTES, PATHS_MAX,
-    PLANS_DEEP_MAX, WRITTEN_MAX, value_bytes,
+    COLUMNS_MAX, COPIED_MAX, DEPTH_MAX, LEVELS_MAX, LOOKUPS_MAX, NODES_MAX, PART_BYTES, PATHS_MAX,
+    PLANS_DEEP_MAX, STEPS_MAX, WRITTEN_MAX, value_bytes,
 };
 use crate::deadline;
 
@@ -30,6 +31,8 @@ pub(super) struct Size {
     lookups: u64,
     /// Size of all expressions, with every name replaced by its expression.
     written: u64,
+    /// Of one expression: steps in which it says whether it can be null, and what its field is.
+    steps: Steps,
     /// By column: the size of its expression, with every name replaced.
     meanings: Vec<u64>,
 }
@@ -43,6 +46,34 @@ impl Size {
         self.paths = self.paths.saturating_add(other.paths);
         self.lookups = self.lookups.saturating_add(other.lookups);
         self.written = self.written.saturating_add(other.written);
+    }
+}
+
+/// What physical expressions do to describe themselves, in calls.
+#[derive(Debug, Clone, Copy, Default)]
+struct Steps {
+    nullable: u64,
+    field: u64,
+}
+
+impl Steps {
+    fn add(self, other: Self) -> Self {
+        let nullable = self.nullable.saturating_add(other.nullable);
+        Self { nullable, field: self.field.saturating_add(other.field) }
+    }
+
+    /// Those of an expression, from the sum of those below it.
+    fn of(expr: &Expr, below: Self) -> Self {
+        let Self { nullable, field } = below;
+        match expr {
+            Expr::Cast(_) | Expr::TryCast(_) => Self {
+                nullable: nullable.saturating_add(field).saturating_add(1),
+                field: field.saturating_add(1),
+            },
+            // It has its field.
+            Expr::ScalarFunction(_) => Self { nullable: 1, field: 1 },
+            _ => Self { nullable: nullable.saturating_add(1), field: nullable.saturating_add(1) },
+        }
     }
 }
 
@@ -128,13 +159,21 @@ impl Measure {
         let names = u64::from(matches!(expr, Expr::Column(_)));
         let mut size = Size { nodes: 1, names, ..Size::default() };
         let mut means = (scope.meaning)(expr);
+        let arms = copied_arms(expr);
+        let (mut place, mut is_copied, mut below) = (0, false, Steps::default());
         expr.apply_children(|child| {
             let its = self.expr(child, scope)?;
             size.names = size.names.saturating_add(its.names);
-            means = means.saturating_add(its.meanings.first().copied().unwrap_or(1));
+            let part = its.meanings.first().copied().unwrap_or(1);
+            let copies = copies(expr, arms, place);
+            is_copied |= copies > 1;
+            means = means.saturating_add(part.saturating_mul(copies));
+            place += 1;
+            below = below.add(its.steps);
             size.add(&its);
             Ok(TreeNodeRecursion::Continue)
         })?;
+        size.steps = Steps::of(expr, below);
         size.paths = size.paths.saturating_add(size.nodes);
         size.lookups = size.lookups.saturating_add(size.names.saturating_mul(scope.among));
         let inside = match expr {
@@ -150,13 +189,63 @@ impl Measure {
         }
         size.deep += 1;
         // The meaning is a number of nodes of an expression that an optimizer may write out.
-        if means > NODES_MAX {
-            return Err(too_much(format!("{means} parts of an expression"), NODES_MAX));
+        let most = if is_copied { COPIED_MAX } else { NODES_MAX };
+        if means > most {
+            return Err(too_much(format!("{means} parts of an expression"), most));
         }
         size.meanings = vec![means];
         check(&size)?;
         Ok(size)
     }
+}
+
+/// How often rules write out a part of an expression, at its place among the parts. Such
+/// expressions in one another grow by this factor each.
+///
+/// Of functions: those that become a CASE, or a match of a regular expression; of comparisons: with
+/// a function that is one value for a range of its arguments.
+fn copies(expr: &Expr, arms: usize, place: usize) -> u64 {
+    match expr {
+        Expr::Between(_) if place == 0 => 2,
+        Expr::ScalarFunction(call) => match call.func.name() {
+            "coalesce" | "nvl" => 2,
+            "regexp_like" => ALTERNATIVES_MAX,
+            _ => 1,
+        },
+        Expr::BinaryExpr(binary) => match binary.op {
+            Operator::RegexMatch
+            | Operator::RegexIMatch
+            | Operator::RegexNotMatch
+            | Operator::RegexNotIMatch => ALTERNATIVES_MAX,
+            _ if [&binary.left, &binary.right].into_iter().any(|side| is_range(side)) => 2,
+            _ => 1,
+        },
+        // A condition is in each arm after it, and in ELSE.
+        Expr::Case(_) if place.is_multiple_of(2) => (arms.saturating_sub(place / 2) as u64).max(1),
+        _ => 1,
+    }
+}
+
+/// Alternatives of a regular expression for which the match becomes several, as the optimizer has
+/// it.
+const ALTERNATIVES_MAX: u64 = 4;
+
+/// Whether a comparison with it becomes one with the ends of a range.
+fn is_range(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if ["date_part", "floor"].contains(&call.func.name()))
+}
+
+/// The number of arms of a CASE with the last, ELSE, if it may become AND and OR: where it has few
+/// of them, or each is a constant that may be a boolean. 0 of other expressions.
+fn copied_arms(expr: &Expr) -> usize {
+    let Expr::Case(case) = expr else { return 0 };
+    let is_flag = |then: &Expr| match then {
+        Expr::Literal(value, _) => matches!(value, ScalarValue::Boolean(_) | ScalarValue::Null),
+        then => !then.any_column_refs(),
+    };
+    let arms = &case.when_then_expr;
+    let becomes = arms.len() < 3 || arms.iter().all(|(_, then)| is_flag(then));
+    if case.expr.is_none() && becomes { arms.len() + 1 } else { 0 }
 }
 
 /// The depth of a type: 1 without others inside.
@@ -199,7 +288,8 @@ fn check(size: &Size) -> Result<()> {
     if size.nodes > NODES_MAX {
         return Err(too_much(format!("{} parts", size.nodes), NODES_MAX));
     }
-    if size.paths > PATHS_MAX || size.lookups > LOOKUPS_MAX {
+    let is_long = size.paths > PATHS_MAX || size.lookups > LOOKUPS_MAX;
+    if is_long || size.steps.nullable > STEPS_MAX {
         let reason = "the statement's expressions are too long and too deep; write them in parts";
         return Err(DataFusionError::Plan(reason.to_owned()));
     }

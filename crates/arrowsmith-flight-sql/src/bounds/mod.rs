@@ -60,6 +60,14 @@ const PLANS_DEEP_MAX: u32 = 150;
 /// Maximum number of expressions and plans in a plan without shared parts.
 const NODES_MAX: u64 = 500_000;
 
+/// Maximum number of parts of an expression of which rules make copies, with the copies: each takes
+/// the planner some 400 bytes.
+const COPIED_MAX: u64 = 250_000;
+
+/// Maximum number of steps in which a physical expression says whether it can be null: a cast asks
+/// its input twice, of which each may have a cast below it.
+const STEPS_MAX: u64 = 300_000;
+
 /// Bytes of a value in a statement that count as one more part of it.
 const PART_BYTES: u64 = 128;
 

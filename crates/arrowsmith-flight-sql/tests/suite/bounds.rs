@@ -46,6 +46,16 @@ fn deep(form: &str, n: usize) -> String {
         "ceilings" => nest("ceil(", "1", ")"),
         "positions" => nest("position(", "'a'", " in 'b')"),
         "text functions" => nest("upper(", "s", ")") + " from rows",
+        "other names" => nest("length(", "s", ")") + " from rows",
+        "coalesce" => nest("coalesce(", "a", ", 1)") + " from rows",
+        "matches" => nest("(", "s", " ~ '^(a|b|c|d)$')::varchar") + " from rows",
+        "flags" => {
+            nest("case when ", "a>0", " then a=1 when a=2 then a=3 else a=4 end") + " from rows"
+        }
+        "within group" => {
+            nest("percentile_cont(0.5) within group (order by ", "a", ")") + " from rows"
+        }
+        "casts of sums" => nest("((", "a", ")::double & 1)::double") + " from rows",
         "lists" => nest("[", "1", "]"),
         "subqueries" => format!("{}select 1{}", "select * from (".repeat(n), ")".repeat(n)),
         "scalar subqueries" => nest("(select ", "1", ")"),
@@ -127,7 +137,7 @@ fn deep(form: &str, n: usize) -> String {
     }
 }
 
-const FORMS: [&str; 55] = [
+const FORMS: [&str; 61] = [
     "plus",
     "times column",
     "or",
@@ -150,6 +160,12 @@ const FORMS: [&str; 55] = [
     "case",
     "functions",
     "text functions",
+    "other names",
+    "coalesce",
+    "matches",
+    "flags",
+    "casts of sums",
+    "within group",
     "lists",
     "subqueries",
     "scalar subqueries",
@@ -246,7 +262,13 @@ async fn what_people_write_is_answered() {
         ("or of texts", 400),
         ("plus", 1_000),
         ("join columns", 100),
-        ("union all", 60),
+        ("union all", 140),
+        ("other names", 40),
+        ("coalesce", 12),
+        ("matches", 5),
+        ("flags", 5),
+        ("casts of sums", 5),
+        ("within group", 1),
         ("in list", 60_000),
         ("values", 5_000),
         ("with", 40),
@@ -280,7 +302,7 @@ async fn what_takes_long_to_plan_is_refused_by_its_counts() {
     for (form, n, expected) in [
         ("columns", 2_001, "columns are more than 2000"),
         ("aggregates", 3_000, "columns are more than 2000"),
-        ("wide values", 2_001, "columns of VALUES are more than 2000"),
+        ("wide values", 501, "columns of VALUES are more than 500"),
         ("many selects", 60, "columns of all queries are more than 10000"),
         ("group by", 501, "expressions of GROUP BY are more than 500"),
         ("cube", 12, "sets of GROUP BY are more than 4096"),
@@ -296,9 +318,16 @@ async fn what_takes_long_to_plan_is_refused_by_its_counts() {
         ("comma joins", 64, "tables of FROM are more than 64"),
         ("many with", 500, "queries are more than 500"),
         ("many subqueries", 500, "queries are more than 500"),
+        ("union all", 1_000, "UNION, EXCEPT or INTERSECT in a row are more than 150"),
+        ("except", 151, "UNION, EXCEPT or INTERSECT in a row are more than 150"),
         ("plus", 1_300, "expressions in one another are more than 1200"),
         ("join texts", 1_300, "expressions in one another are more than 1200"),
         ("casts twice", 700, "expressions in one another are more than 1200"),
+        ("within group", 40, "WITHIN GROUP in one another are more than 4"),
+        ("coalesce", 40, "parts of an expression"),
+        ("matches", 40, "parts of an expression"),
+        ("flags", 13, "parts of an expression"),
+        ("casts of sums", 20, "expressions are too long and too deep"),
         ("or", 60_000, "operators are more than"),
         ("in list", 300_000, "words and signs are more than"),
     ] {
