@@ -10,8 +10,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Operator};
 use datafusion::scalar::ScalarValue;
 
 use super::{
-    COLUMNS_MAX, COPIED_MAX, DEPTH_MAX, LEVELS_MAX, LOOKUPS_MAX, NODES_MAX, PART_BYTES, PATHS_MAX,
-    PLANS_DEEP_MAX, STEPS_MAX, WRITTEN_MAX, value_bytes,
+    COLUMNS_MAX, COPIED_MAX, DEPTH_MAX, JOINS_DEEP_MAX, LEVELS_MAX, LOOKUPS_MAX, NODES_MAX,
+    PART_BYTES, PATHS_MAX, PLANS_DEEP_MAX, STEPS_MAX, WRITTEN_MAX, value_bytes,
 };
 use crate::deadline;
 
@@ -21,6 +21,7 @@ pub(super) struct Size {
     nodes: u64,
     deep: u32,
     plans_deep: u32,
+    joins_deep: u32,
     columns: u64,
     /// Expressions, each as often as there are others around it.
     paths: u64,
@@ -42,6 +43,7 @@ impl Size {
         self.nodes = self.nodes.saturating_add(other.nodes);
         self.deep = self.deep.max(other.deep);
         self.plans_deep = self.plans_deep.max(other.plans_deep);
+        self.joins_deep = self.joins_deep.max(other.joins_deep);
         self.columns = self.columns.saturating_add(other.columns);
         self.paths = self.paths.saturating_add(other.paths);
         self.lookups = self.lookups.saturating_add(other.lookups);
@@ -149,6 +151,7 @@ impl Measure {
         size.nodes = size.nodes.saturating_add(1);
         size.deep += 1;
         size.plans_deep += 1;
+        size.joins_deep += u32::from(matches!(plan, LogicalPlan::Join(_)));
         size.columns = size.columns.saturating_add(width as u64);
         check(&size)?;
         self.0.insert(address, size.clone());
@@ -284,6 +287,10 @@ fn check(size: &Size) -> Result<()> {
     if size.plans_deep > PLANS_DEEP_MAX {
         let what = format!("{} queries or joins in one another", size.plans_deep);
         return Err(too_much(what, PLANS_DEEP_MAX.into()));
+    }
+    if size.joins_deep > JOINS_DEEP_MAX {
+        let what = format!("{} joins in one another", size.joins_deep);
+        return Err(too_much(what, JOINS_DEEP_MAX.into()));
     }
     if size.nodes > NODES_MAX {
         return Err(too_much(format!("{} parts", size.nodes), NODES_MAX));

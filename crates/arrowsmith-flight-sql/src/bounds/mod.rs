@@ -57,6 +57,10 @@ const LOOKUPS_MAX: u64 = 50_000_000;
 /// Maximum depth of plans: joins, unions, subqueries, tables of `with`.
 const PLANS_DEEP_MAX: u32 = 150;
 
+/// Maximum number of joins in one another. More than 128 never end: tokio lets a task take 128
+/// steps at once, and one that continues begins with the outermost join.
+const JOINS_DEEP_MAX: u32 = 120;
+
 /// Maximum number of expressions and plans in a plan without shared parts.
 const NODES_MAX: u64 = 500_000;
 

@@ -130,6 +130,11 @@ fn deep(form: &str, n: usize) -> String {
         "many subqueries" => {
             (0..n).fold("select 0".to_owned(), |sql, n| format!("{sql}, (select {n}) as q{n}"))
         }
+        "many exists" => {
+            let exists = (0..n)
+                .map(|n| format!(" and exists (select 1 from rows r{n} where r{n}.a = rows.a)"));
+            format!("select a from rows where a > 0{}", exists.collect::<String>())
+        }
         "lateral" => (0..n).fold("select 1 from rows r".to_owned(), |sql, n| {
             format!("{sql}, lateral (select r.a+{n}) t{n}")
         }),
@@ -137,7 +142,7 @@ fn deep(form: &str, n: usize) -> String {
     }
 }
 
-const FORMS: [&str; 61] = [
+const FORMS: [&str; 62] = [
     "plus",
     "times column",
     "or",
@@ -198,6 +203,7 @@ const FORMS: [&str; 61] = [
     "wide values",
     "many selects",
     "many subqueries",
+    "many exists",
     "lateral",
 ];
 
@@ -263,6 +269,7 @@ async fn what_people_write_is_answered() {
         ("plus", 1_000),
         ("join columns", 100),
         ("union all", 140),
+        ("many exists", 100),
         ("other names", 40),
         ("coalesce", 12),
         ("matches", 5),
@@ -342,6 +349,9 @@ async fn what_takes_long_to_plan_is_refused_by_its_counts() {
             assert!(error.contains(expected), "{form} {n}: {error}");
         }
     }
+    // These are joins once the plan is optimized.
+    let error = sql.query(&deep("many exists", 130)).await.unwrap_err();
+    assert!(error.contains("joins in one another"), "{error}");
     sql.lives().await;
 }
 
