@@ -3,8 +3,9 @@
 //!
 //! The planner keeps such a name for the column of the result, as an alias with the text of the
 //! call, and the text of an alias has that of its expression twice: forty calls of `length` in one
-//! another have a text of terabytes. So calls inside others are written with the functions' own
-//! names before planning; only the outermost keeps its name.
+//! another have a text of terabytes. So calls deep inside others are written with the functions'
+//! own names before planning. Those outside keep theirs: expressions are compared with these names,
+//! such as those of SELECT with those of GROUP BY.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -15,12 +16,14 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, Ident, ObjectName, ObjectNamePart, Query, VisitMut, VisitorMut,
 };
 
-/// Writes calls inside others with the functions' own names.
+/// Calls in one another that keep their names.
+const KEPT: usize = 4;
+
+/// Writes calls deep inside others with the functions' own names.
 pub(crate) fn resolve(statement: &mut Statement, state: &SessionState) {
     match statement {
         Statement::Statement(inner) => {
-            let _: ControlFlow<Infallible> =
-                inner.visit(&mut Resolve { state, inside: vec![false] });
+            let _: ControlFlow<Infallible> = inner.visit(&mut Resolve { state, around: vec![0] });
         }
         Statement::Explain(explain) => resolve(&mut explain.statement, state),
         _ => {}
@@ -29,8 +32,8 @@ pub(crate) fn resolve(statement: &mut Statement, state: &SessionState) {
 
 struct Resolve<'a> {
     state: &'a SessionState,
-    /// By query: whether a call with another name is around an expression.
-    inside: Vec<bool>,
+    /// By query: how many calls that keep another name are around an expression.
+    around: Vec<usize>,
 }
 
 impl Resolve<'_> {
@@ -54,12 +57,12 @@ impl VisitorMut for Resolve<'_> {
 
     /// The names of a subquery's columns may be referred to; texts have no subqueries.
     fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<Infallible> {
-        self.inside.push(false);
+        self.around.push(0);
         ControlFlow::Continue(())
     }
 
     fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<Infallible> {
-        self.inside.pop();
+        self.around.pop();
         ControlFlow::Continue(())
     }
 
@@ -67,8 +70,8 @@ impl VisitorMut for Resolve<'_> {
         let Expr::Function(call) = expr else { return ControlFlow::Continue(()) };
         let Some(own) = self.own_name(call) else { return ControlFlow::Continue(()) };
         let own = ObjectName::from(vec![Ident::new(own)]);
-        match self.inside.last_mut() {
-            Some(inside @ false) => *inside = true,
+        match self.around.last_mut() {
+            Some(around) if *around < KEPT => *around += 1,
             _ => call.name = own,
         }
         ControlFlow::Continue(())
@@ -77,9 +80,9 @@ impl VisitorMut for Resolve<'_> {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         if let Expr::Function(call) = expr
             && self.own_name(call).is_some()
-            && let Some(inside) = self.inside.last_mut()
+            && let Some(around) = self.around.last_mut()
         {
-            *inside = false;
+            *around -= 1;
         }
         ControlFlow::Continue(())
     }
@@ -92,32 +95,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_inside_others_have_the_functions_own_names() {
+    fn calls_deep_inside_others_have_the_functions_own_names() {
         let state = SessionStateBuilder::new().with_default_features().build();
         let dialect = state.config().options().sql_parser.dialect;
-        for (sql, expected) in [
-            ("SELECT length(a), mean(b)", "SELECT length(a), mean(b)"),
-            (
-                "SELECT LENGTH(IFNULL(length(a), ifnull(b, 1))) + ifnull(c, length(d))",
-                "SELECT LENGTH(nvl(character_length(a), nvl(b, 1))) + ifnull(c, character_length(d))",
-            ),
-            (
-                "SELECT upper(length(replace(length(a), 'b', 'c')))",
-                "SELECT upper(length(replace(character_length(a), 'b', 'c')))",
-            ),
-            (
-                "SELECT length((SELECT length(b) FROM t WHERE pow(pow(c, 1), 2) = 1))",
-                "SELECT length((SELECT length(b) FROM t WHERE pow(power(c, 1), 2) = 1))",
-            ),
-            (
-                "SELECT pow(\"POW\"(a, 1), f(pow(b, 1)))",
-                "SELECT pow(\"POW\"(a, 1), f(power(b, 1)))",
-            ),
-            ("EXPLAIN SELECT pow(pow(a, 1), 2)", "EXPLAIN SELECT pow(power(a, 1), 2)"),
+        let deep = |call: &str| format!("POW(pow(pow(pow({call}, 1), 2), 3), 4)");
+        for (call, expected) in [
+            ("length(a)", "character_length(a)"),
+            ("f(LENGTH(ifnull(length(a), 1)))", "f(character_length(nvl(character_length(a), 1)))"),
+            ("\"LENGTH\"(a) + \"length\"(b)", "\"LENGTH\"(a) + character_length(b)"),
+            ("upper(a)", "upper(a)"),
+            ("(SELECT length(b) FROM t)", "(SELECT length(b) FROM t)"),
         ] {
-            let mut statement = state.sql_to_statement(sql, &dialect).unwrap();
-            resolve(&mut statement, &state);
-            assert_eq!(statement.to_string(), expected);
+            let sql = format!("SELECT {}, {}, pow(length(c), 1)", deep(call), deep("pow(b, 1)"));
+            let expected =
+                format!("SELECT {}, {}, pow(length(c), 1)", deep(expected), deep("power(b, 1)"));
+            for (sql, expected) in [
+                (sql.clone(), expected.clone()),
+                (format!("EXPLAIN {sql}"), format!("EXPLAIN {expected}")),
+            ] {
+                let mut statement = state.sql_to_statement(&sql, &dialect).unwrap();
+                resolve(&mut statement, &state);
+                assert_eq!(statement.to_string(), expected);
+            }
         }
     }
 }

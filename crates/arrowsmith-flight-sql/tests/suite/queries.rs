@@ -90,6 +90,21 @@ async fn what_is_served_describes_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn expressions_are_compared_whatever_their_functions_are_called() {
+    let sql = Sql::new().await;
+    for statement in [
+        "select ifnull(length(s), 0), count(*) from rows group by length(s) order by length(s)",
+        "select pow(pow(a, 2), 2), count(*) from rows group by pow(pow(a, 2), 2)",
+        "select length(s), sum(length(s)) over (partition by length(s)) from rows",
+        "select \"length(rows.s)\" from (select length(s) from rows)",
+    ] {
+        if let Err(error) = sql.query(statement).await {
+            panic!("{statement}: {error}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn results_have_types_that_drivers_know() {
     let sql = Sql::new().await;
     let statement = "select coded, views, [coded] as list, struct(coded, views) as both from coded";
