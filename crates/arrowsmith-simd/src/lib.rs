@@ -20,11 +20,19 @@ pub mod arch;
 pub mod buffer;
 pub mod column;
 pub mod input;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "with NEON, lists are read value by value")
+)]
 pub mod ints;
 pub mod isa;
 pub mod lanes;
 mod prefetch;
 pub mod skip;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "with NEON, lists are read value by value")
+)]
 pub mod stream;
 pub mod text;
 
