@@ -220,7 +220,11 @@ fn copies(expr: &Expr, arms: usize, place: usize) -> u64 {
             | Operator::RegexIMatch
             | Operator::RegexNotMatch
             | Operator::RegexNotIMatch => ALTERNATIVES_MAX,
-            _ if [&binary.left, &binary.right].into_iter().any(|side| is_range(side)) => 2,
+            op if op.supports_propagation()
+                && [&binary.left, &binary.right].into_iter().any(|side| is_range(side)) =>
+            {
+                2
+            }
             _ => 1,
         },
         // A condition is in each arm after it, and in ELSE.

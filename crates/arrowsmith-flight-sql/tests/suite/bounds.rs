@@ -52,6 +52,7 @@ fn deep(form: &str, n: usize) -> String {
         "flags" => {
             nest("case when ", "a>0", " then a=1 when a=2 then a=3 else a=4 end") + " from rows"
         }
+        "floors" => chain("floor(a)", "+floor(a)") + " from rows",
         "within group" => {
             nest("percentile_cont(0.5) within group (order by ", "a", ")") + " from rows"
         }
@@ -142,7 +143,7 @@ fn deep(form: &str, n: usize) -> String {
     }
 }
 
-const FORMS: [&str; 62] = [
+const FORMS: [&str; 63] = [
     "plus",
     "times column",
     "or",
@@ -170,6 +171,7 @@ const FORMS: [&str; 62] = [
     "matches",
     "flags",
     "casts of sums",
+    "floors",
     "within group",
     "lists",
     "subqueries",
@@ -275,6 +277,7 @@ async fn what_people_write_is_answered() {
         ("matches", 5),
         ("flags", 5),
         ("casts of sums", 5),
+        ("floors", 100),
         ("within group", 1),
         ("in list", 60_000),
         ("values", 5_000),
