@@ -243,15 +243,20 @@ fn is_range(expr: &Expr) -> bool {
 }
 
 /// The number of arms of a CASE with the last, ELSE, if it may become AND and OR: where it has few
-/// of them, or each is a constant that may be a boolean. 0 of other expressions.
+/// of them and none is a constant of another type, or each is a constant that may be a boolean. 0
+/// of other expressions.
 fn copied_arms(expr: &Expr) -> usize {
     let Expr::Case(case) = expr else { return 0 };
     let is_flag = |then: &Expr| match then {
         Expr::Literal(value, _) => matches!(value, ScalarValue::Boolean(_) | ScalarValue::Null),
         then => !then.any_column_refs(),
     };
+    let is_other = |then: &Expr| matches!(then, Expr::Literal(..)) && !is_flag(then);
     let arms = &case.when_then_expr;
-    let becomes = arms.len() < 3 || arms.iter().all(|(_, then)| is_flag(then));
+    let is_few = arms.len() < 3
+        && !arms.iter().any(|(_, then)| is_other(then))
+        && !case.else_expr.as_ref().is_some_and(|then| is_other(then));
+    let becomes = is_few || arms.iter().all(|(_, then)| is_flag(then));
     if case.expr.is_none() && becomes { arms.len() + 1 } else { 0 }
 }
 

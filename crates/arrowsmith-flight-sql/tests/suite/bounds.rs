@@ -52,6 +52,17 @@ fn deep(form: &str, n: usize) -> String {
         "flags" => {
             nest("case when ", "a>0", " then a=1 when a=2 then a=3 else a=4 end") + " from rows"
         }
+        "with cases" => {
+            let tables = (1..n.max(2)).map(|n| {
+                format!(
+                    ", t{n} as (select case when a < 0 then 0 when a > 9 then 9 else a end a \
+                     from t{})",
+                    n - 1
+                )
+            });
+            let tables: String = tables.collect();
+            format!("with t0 as (select a from rows){tables} select * from t{}", n.max(2) - 1)
+        }
         "floors" => chain("floor(a)", "+floor(a)") + " from rows",
         "within group" => {
             nest("percentile_cont(0.5) within group (order by ", "a", ")") + " from rows"
@@ -143,7 +154,7 @@ fn deep(form: &str, n: usize) -> String {
     }
 }
 
-const FORMS: [&str; 63] = [
+const FORMS: [&str; 64] = [
     "plus",
     "times column",
     "or",
@@ -171,6 +182,7 @@ const FORMS: [&str; 63] = [
     "matches",
     "flags",
     "casts of sums",
+    "with cases",
     "floors",
     "within group",
     "lists",
@@ -277,6 +289,7 @@ async fn what_people_write_is_answered() {
         ("matches", 5),
         ("flags", 5),
         ("casts of sums", 5),
+        ("with cases", 9),
         ("floors", 100),
         ("within group", 1),
         ("in list", 60_000),
