@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, Limits};
 use arrowsmith_plan::split_path;
 
 /// The keys that lead from a document to the array of its records: dotted as the paths of columns
@@ -19,10 +19,11 @@ impl FromStr for RecordsPath {
     type Err = Error;
 
     /// # Errors
-    /// [`Error::Config`] for a path without a key, and an invalid JSON pointer.
+    /// [`Error::Config`] for a path without a key or with more than [`Limits::DEPTH_MAX`], and an
+    /// invalid JSON pointer.
     fn from_str(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Error::Config(format!("the path of records {text:?} {why}"));
-        let keys = match text.strip_prefix('/') {
+        let keys: Vec<_> = match text.strip_prefix('/') {
             _ if text.is_empty() => return Err(refused("is empty")),
             None => split_path(text),
             Some(pointer) => {
@@ -34,6 +35,9 @@ impl FromStr for RecordsPath {
                 keys.ok_or_else(|| refused("is not a JSON pointer: '~' is neither ~0 nor ~1"))?
             }
         };
+        if keys.len() > Limits::DEPTH_MAX {
+            return Err(refused(&format!("is deeper than {} levels", Limits::DEPTH_MAX)));
+        }
         Ok(Self { keys, text: text.to_owned() })
     }
 }

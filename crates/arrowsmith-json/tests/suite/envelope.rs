@@ -167,6 +167,10 @@ fn paths_that_name_nothing_are_refused() {
     for path in ["", "/a~2b", "/~"] {
         path.parse::<RecordsPath>().expect_err(path);
     }
+    let deep = |keys: usize| vec!["a"; keys].join(".").parse::<RecordsPath>();
+    assert!(deep(1024).is_ok());
+    let error = deep(1025).unwrap_err().to_string();
+    assert!(error.contains("is deeper than 1024 levels"), "{error}");
 }
 
 /// Writes a random value; what is in `records` is the text of the array at its end.
