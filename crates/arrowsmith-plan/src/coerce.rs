@@ -5,6 +5,7 @@
 //! interface; [`Plan`](crate::Plan) moves them from the schema into its nodes, and the schema of
 //! the decoded batches has none. `docs/design/0002-json-semantics.md` defines them.
 
+use std::collections::HashMap;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ use crate::text::{parse_coercion, quote, unit_name};
 
 /// Field metadata key of a column's [`Coercion`], as text.
 pub const COERCE_METADATA_KEY: &str = "arrowsmith:coerce";
+
+/// Maximum length of a coercion's text: an option for all columns is in the metadata of each.
+const TEXT_BYTES_MAX: usize = 16 << 10;
 
 /// Which values a column takes beyond those of its type.
 ///
@@ -126,7 +130,16 @@ impl fmt::Display for Coercion {
 impl FromStr for Coercion {
     type Err = Error;
 
+    /// # Errors
+    /// [`Error::Schema`] for text that is malformed, or longer than 16 KiB.
     fn from_str(text: &str) -> Result<Self> {
+        if text.len() > TEXT_BYTES_MAX {
+            let message = format!(
+                "the coercion has {} bytes, more than {TEXT_BYTES_MAX}: fewer null words or formats",
+                text.len()
+            );
+            return Err(Error::schema("", message));
+        }
         parse_coercion(text)
     }
 }
@@ -216,26 +229,42 @@ fn is_json(field: &Field) -> bool {
 /// # Errors
 /// [`Error::Schema`] for a coercion that is malformed, or that the type cannot have.
 pub(crate) fn attach(node: &mut Node, fields: &Fields, value_root: bool) -> Result<()> {
+    let mut known = Known::new();
     match &mut node.op {
-        _ if value_root => fields.iter().try_for_each(|field| attach_field(node, field, "")),
+        _ if value_root => {
+            fields.iter().try_for_each(|field| attach_field(node, field, "", &mut known))
+        }
         Op::Struct(plans) => {
-            let pairs = plans.iter_mut().zip(fields);
-            pairs.into_iter().try_for_each(|(plan, field)| attach_field(&mut plan.node, field, ""))
+            let mut pairs = plans.iter_mut().zip(fields);
+            pairs.try_for_each(|(plan, field)| attach_field(&mut plan.node, field, "", &mut known))
         }
         _ => Ok(()),
     }
 }
 
-fn attach_field(node: &mut Node, field: &Field, around: &str) -> Result<()> {
+/// Equal coercions are in memory once, however many fields have them.
+type Known<'f> = HashMap<&'f str, Arc<Coercion>>;
+
+fn attach_field<'f>(
+    node: &mut Node,
+    field: &'f Field,
+    around: &str,
+    known: &mut Known<'f>,
+) -> Result<()> {
     let dot = if around.is_empty() { "" } else { "." };
     let path = format!("{around}{dot}{}", field.name());
     let named = |error: Error| match error {
         Error::Schema { message, .. } => Error::schema(path.clone(), message),
         other => other,
     };
-    if let Some(coercion) = Coercion::of(field).map_err(named)? {
+    if let Some(text) = field.metadata().get(COERCE_METADATA_KEY) {
+        let coercion = match known.get(text.as_str()) {
+            Some(coercion) => Arc::clone(coercion),
+            None => Arc::new(text.parse().map_err(named)?),
+        };
+        known.insert(text, Arc::clone(&coercion));
         let possible = coercion.applicable(field.data_type(), is_json(field));
-        if possible != coercion {
+        if possible != *coercion {
             let what = if possible.scalars != coercion.scalars {
                 "scalars".to_owned()
             } else if possible.epoch != coercion.epoch {
@@ -247,19 +276,21 @@ fn attach_field(node: &mut Node, field: &Field, around: &str) -> Result<()> {
             let message = format!("a column of type {} cannot have {what}", field.data_type());
             return Err(Error::schema(path, message));
         }
-        node.coercion = Some(Arc::new(coercion)).filter(|coercion| !coercion.is_empty());
+        node.coercion = Some(coercion).filter(|coercion| !coercion.is_empty());
     }
     match (&mut node.op, field.data_type()) {
         (Op::Struct(plans), DataType::Struct(fields)) => {
             let mut pairs = plans.iter_mut().zip(fields);
-            pairs.try_for_each(|(plan, field)| attach_field(&mut plan.node, field, &path))
+            pairs.try_for_each(|(plan, field)| attach_field(&mut plan.node, field, &path, known))
         }
         (
             Op::List(item) | Op::FixedSizeList(item, _),
             DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _),
-        ) => attach_field(item, field, &path),
+        ) => attach_field(item, field, &path, known),
         (Op::Map { value, .. }, DataType::Map(entries, _)) => match entries.data_type() {
-            DataType::Struct(fields) if fields.len() == 2 => attach_field(value, &fields[1], &path),
+            DataType::Struct(fields) if fields.len() == 2 => {
+                attach_field(value, &fields[1], &path, known)
+            }
             _ => Ok(()),
         },
         _ => Ok(()),
@@ -340,5 +371,9 @@ mod tests {
         for text in ["x", "scalars,", "format", "format \"%q\"", "nulls", "epoch h", "epoch"] {
             assert!(text.parse::<Coercion>().is_err(), "{text}");
         }
+        let words = |count: usize| format!("nulls{}", " \"-\"".repeat(count));
+        assert!(words(4_000).parse::<Coercion>().is_ok());
+        let error = words(5_000).parse::<Coercion>().unwrap_err().to_string();
+        assert!(error.contains("more than 16384"), "{error}");
     }
 }
