@@ -18,6 +18,7 @@ mod html;
 mod import;
 mod ipc;
 mod lake;
+mod names;
 mod options;
 mod parquet;
 mod progress;

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyMapping, PyString};
 use crate::errors::{config, raised};
 use crate::filter::predicate;
 use crate::gpu;
+use crate::names::items;
 use crate::schema::{schema_of, types_of};
 
 /// The options of a JSON reader.
@@ -95,28 +96,51 @@ fn value(object: &Bound<'_, PyAny>, kind: Option<Kind>) -> PyResult<Value> {
         Some(Kind::Condition) => return Ok(Value::Condition(Box::new(predicate(object)?))),
         _ => {}
     }
-    if let Ok(flag) = object.extract::<bool>() {
-        return Ok(Value::Flag(flag));
-    }
-    if let Ok(text) = object.extract::<String>() {
-        return Ok(Value::Text(text));
-    }
-    match object.extract::<i128>() {
-        Ok(number) => return Ok(Value::Integer(number)),
-        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
-            // No option is that large.
-            return Ok(Value::Integer(i128::MAX));
-        }
-        Err(_) => {}
+    if let Some(single) = single(object)? {
+        return Ok(single);
     }
     // The keys of a dictionary are no list that anybody wrote.
     match object.try_iter() {
-        Ok(items) if object.cast::<PyMapping>().is_err() => {
-            let list = items.map(|item| value(&item?, None)).collect::<PyResult<_>>()?;
-            Ok(Value::List(list))
+        Ok(_) if object.cast::<PyMapping>().is_err() => {
+            let takes_lists = matches!(kind, Some(Kind::Paths | Kind::PathsOrAll | Kind::Numbers));
+            let list = if takes_lists { items(object)? } else { Vec::new() };
+            Ok(Value::List(list.iter().map(item_value).collect::<PyResult<_>>()?))
         }
-        _ => Ok(Value::Other(format!("an object of type {}", object.get_type().name()?))),
+        _ => other(object),
     }
+}
+
+/// An item of a list. Lists in lists are not read: they may contain themselves.
+fn item_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Default);
+    }
+    single(object)?.map_or_else(|| other(object), Ok)
+}
+
+/// True or false, text, or a whole number; `None` for any other object.
+///
+/// # Errors
+/// `UnicodeEncodeError` for text with a surrogate by itself.
+fn single(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if let Ok(flag) = object.extract::<bool>() {
+        return Ok(Some(Value::Flag(flag)));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Some(Value::Text(text.to_str()?.to_owned())));
+    }
+    match object.extract::<i128>() {
+        Ok(number) => Ok(Some(Value::Integer(number))),
+        // No option is that large.
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+            Ok(Some(Value::Integer(i128::MAX)))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn other(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    Ok(Value::Other(format!("an object of type {}", object.get_type().name()?)))
 }
 
 /// The engine that the options name, and where batches stay on its device, that engine by itself;

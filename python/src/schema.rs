@@ -16,6 +16,7 @@ use pyo3_arrow::{PyField, PySchema};
 use crate::errors::raised;
 use crate::export::schema_capsule;
 use crate::ipc;
+use crate::names::Names;
 use crate::table::arrow;
 
 /// Converts a value to a schema: an Arrow schema, a path or a text.
@@ -132,7 +133,8 @@ impl Schema {
     }
 
     /// The columns of these names, in the order of the schema.
-    fn select(&self, names: Vec<String>) -> PyResult<Self> {
+    fn select(&self, names: Names) -> PyResult<Self> {
+        let names = names.0;
         if let Some(name) = names.iter().find(|name| self.0.fields().find(name).is_none()) {
             return Err(PyKeyError::new_err(format!("there is no column {name:?}")));
         }

@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict, PySlice, PyString, PyTuple};
 
 use crate::errors::raised;
 use crate::export::{batch_capsules, device_capsules, schema_capsule, stream_capsule};
+use crate::names::Names;
 use crate::progress::bytes_of;
 use crate::rejects::Kept;
 use crate::schema::Schema;
@@ -326,8 +327,8 @@ impl Table {
     }
 
     /// The columns with these names, in this order. Nothing is copied.
-    fn select(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
-        let positions = names.iter().map(|name| {
+    fn select(&self, py: Python<'_>, names: Names) -> PyResult<Self> {
+        let positions = names.0.iter().map(|name| {
             let mut found = self.schema.fields().iter().enumerate();
             let found = found.find(|(_, field)| field.name() == name);
             found.map(|(position, _)| position).ok_or_else(|| PyKeyError::new_err(name.clone()))
@@ -379,7 +380,7 @@ impl Table {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, table) = (slf.py(), slf.get());
         if let Ok(name) = key.cast::<PyString>() {
-            let column = Bound::new(py, table.select(py, vec![name.to_string()])?)?;
+            let column = Bound::new(py, table.select(py, Names(vec![name.to_string()]))?)?;
             return column.call_method0("to_pyarrow")?.call_method1("column", (0,));
         }
         let selected = if let Ok(slice) = key.cast::<PySlice>() {
@@ -390,7 +391,7 @@ impl Table {
             }
             table.rows(rows.start.unsigned_abs(), rows.slicelength)?
         } else {
-            let names = key.extract::<Vec<String>>().map_err(|_| {
+            let names = key.extract::<Names>().map_err(|_| {
                 PyTypeError::new_err(format!(
                     "a table has columns by their names, table[\"id\"] or table[[\"id\", \"name\"]], \
                      and rows by a slice, table[10:20]; found {}",

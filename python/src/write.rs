@@ -20,6 +20,7 @@ use pyo3::types::{PyDict, PyString};
 use crate::batches::Opening;
 use crate::errors::{config, raised};
 use crate::import::Batches;
+use crate::names::Names;
 use crate::progress::{Current, Watch, bytes_of};
 use crate::source::{self, Places};
 use crate::wait::{Place, attended, signals};
@@ -297,7 +298,7 @@ fn texts(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         return Ok(vec![text(name, value)?]);
     }
     let wrong = |_| PyTypeError::new_err(format!("{name}: expected a list of str"));
-    value.extract().map_err(wrong)
+    Ok(value.extract::<Names>().map_err(wrong)?.0)
 }
 
 fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {

@@ -3,6 +3,7 @@
 
 import asyncio
 import inspect
+import itertools
 import typing
 import warnings
 from collections.abc import Callable
@@ -88,6 +89,44 @@ def test_values_of_another_type_are_refused(name: str, value: object) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(TypeError, match=name):
         arrowsmith.read_json(TEXT, **options)
+
+
+def in_itself() -> list[Any]:
+    found: list[Any] = []
+    found.append(found)
+    return found
+
+
+class Immense(list[str]):
+    def __len__(self) -> int:
+        return 2**62
+
+
+def test_lists_in_themselves_and_lone_surrogates_are_refused_by_every_option() -> None:
+    cyclic = in_itself()
+    for name, _, _ in JSON:
+        for value in (cyclic, ["a", cyclic], "\ud800", ["\ud800"]):
+            options: dict[str, Any] = {name: value}
+            with pytest.raises((TypeError, ValueError)):
+                arrowsmith.read_json(TEXT, **options)
+
+
+def test_what_a_list_says_of_its_length_reserves_nothing() -> None:
+    names = Immense(["a"])
+    table = arrowsmith.read_json(TEXT, columns=names)
+    assert table[names].column_names == table.select(names).column_names == ["a"]
+    assert table.schema.select(names).names == ["a"]
+
+
+def test_lists_without_an_end_are_refused() -> None:
+    table = arrowsmith.read_json(TEXT)
+    for read in (
+        lambda names: arrowsmith.read_json(TEXT, columns=names),
+        table.select,
+        table.schema.select,
+    ):
+        with pytest.raises(ValueError, match="a list of more than 1048576 items"):
+            read(itertools.repeat("a"))  # type: ignore[arg-type]
 
 
 def test_types_of_some_columns() -> None:
