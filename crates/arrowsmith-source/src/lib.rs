@@ -42,7 +42,7 @@ pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};
 pub use range::ByteRange;
 pub use ranged::Ranged;
-pub use spool::{Spool, Spooled};
+pub use spool::{Spool, Spooled, temporary_file};
 
 #[cfg(test)]
 mod tests;

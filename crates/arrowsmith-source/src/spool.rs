@@ -178,15 +178,18 @@ impl Log {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(temporary()?),
+            none => none.insert(temporary_file()?),
         };
         file.seek(SeekFrom::Start(self.bytes - self.head.len() as u64))?;
         file.write_all(bytes)
     }
 }
 
-/// A file without a name, which only this user can read.
-fn temporary() -> io::Result<File> {
+/// An empty file without a name, in the folder for temporary ones, which only this user can read.
+///
+/// # Errors
+/// That of the folder, as where it does not exist or is full.
+pub fn temporary_file() -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);

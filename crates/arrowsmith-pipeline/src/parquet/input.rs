@@ -3,7 +3,7 @@
 //! fetched.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +12,22 @@ use arrowsmith_core::{Error, FileErrorKind, Limits, Result};
 use arrowsmith_parquet::{File, Tail};
 use arrowsmith_simd::Buf;
 use arrowsmith_source::FileReader;
-use arrowsmith_source::{Compression, Content, Input, OpenOptions, Ranged, SharedBytes};
+use arrowsmith_source::{
+    Compression, Content, Input, OpenOptions, Ranged, SharedBytes, temporary_file,
+};
 use bytes::Bytes;
 
 /// Bytes that the first request fetches from the end of a remote file: the metadata of most files.
 const TAIL_BYTES: u64 = 64 << 10;
+
+/// Bytes of the magic number at the start of a file.
+const MAGIC_BYTES: u64 = 4;
+
+/// Bytes of a stream that are read at once, to be written to a temporary file.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Bytes of a stream that are kept in memory; a longer one goes to a temporary file.
+const STREAM_BYTES: u64 = if cfg!(test) { 1000 } else { 64 << 20 };
 
 /// Maximum gap between two ranges of a remote file that are fetched together, to save a request.
 const GAP_BYTES: u64 = 256 << 10;
@@ -48,10 +59,13 @@ pub(crate) fn open(input: Input, limits: &Limits) -> Result<Opened> {
     }
     // A file that starts with a compression's magic number is not a Parquet file.
     let options = OpenOptions { compression: Compression::None, ..OpenOptions::default() };
-    let bytes = match input.open(&options)?.content {
-        Content::Whole(bytes) => Bytes::from_owner(Owner(bytes)),
-        Content::Stream(stream) => whole(stream, &name)?,
-    };
+    match input.open(&options)?.content {
+        Content::Whole(bytes) => in_memory(name, Bytes::from_owner(Owner(bytes)), limits),
+        Content::Stream(stream) => streamed(stream, name, limits),
+    }
+}
+
+fn in_memory(name: Option<Arc<str>>, bytes: Bytes, limits: &Limits) -> Result<Opened> {
     Ok(Opened { file: File::open_named(name, bytes, limits)?, remote: None })
 }
 
@@ -64,6 +78,16 @@ fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(None);
     }
+    on_disk(name, file, metadata.len(), limits).map(Some)
+}
+
+/// A file that is read page by page.
+fn on_disk(
+    name: &Option<Arc<str>>,
+    file: fs::File,
+    file_bytes: u64,
+    limits: &Limits,
+) -> Result<Opened> {
     let reader = Arc::new(FileReader::new(file));
     let read = |range: Range<u64>| {
         let bytes = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
@@ -73,8 +97,8 @@ fn local(path: &Path, name: &Option<Arc<str>>, limits: &Limits) -> Result<Option
         tail.append_at(&*reader, range.start, bytes)?;
         Ok(Bytes::from_owner(tail.take()))
     };
-    let file = from_tail(name, metadata.len(), limits, &read)?;
-    Ok(Some(Opened { file: file.with_source(Arc::clone(&reader) as _), remote: None }))
+    let file = from_tail(name, file_bytes, limits, &read)?;
+    Ok(Opened { file: file.with_source(Arc::clone(&reader) as _), remote: None })
 }
 
 /// Opens a file by its end.
@@ -107,11 +131,42 @@ impl AsRef<[u8]> for Owner {
     }
 }
 
-/// All of a stream: the metadata is at its end.
-fn whole(mut stream: Box<dyn Read + Send>, name: &Option<Arc<str>>) -> Result<Bytes> {
+/// A stream, which is read to its end, where the metadata is, if it begins as a Parquet file:
+/// others may have no end.
+fn streamed(
+    stream: Box<dyn Read + Send>,
+    name: Option<Arc<str>>,
+    limits: &Limits,
+) -> Result<Opened> {
+    let failed = |source| io_error(&name, source);
     let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).map_err(|source| io_error(name, source))?;
-    Ok(bytes.into())
+    let mut start = stream.take(MAGIC_BYTES);
+    start.read_to_end(&mut bytes).map_err(failed)?;
+    if start.limit() == 0 && !matches!(&*bytes, b"PAR1" | b"PARE") {
+        let message = "not a Parquet file: it does not start with PAR1";
+        return Err(Error::file(FileErrorKind::Format, message).at(|place| place.source = name));
+    }
+    let mut start = start.into_inner().take(STREAM_BYTES);
+    start.read_to_end(&mut bytes).map_err(failed)?;
+    if start.limit() > 0 {
+        return in_memory(name, bytes.into(), limits);
+    }
+    let (mut stream, mut file) = (start.into_inner(), temporary_file().map_err(not_kept)?);
+    let mut file_bytes = 0;
+    loop {
+        file.write_all(&bytes).map_err(not_kept)?;
+        file_bytes += bytes.len() as u64;
+        bytes.clear();
+        if stream.by_ref().take(PIECE_BYTES).read_to_end(&mut bytes).map_err(failed)? == 0 {
+            return on_disk(&name, file, file_bytes, limits);
+        }
+    }
+}
+
+/// A stream cannot be kept.
+fn not_kept(error: io::Error) -> Error {
+    let message = format!("in the folder for temporary files: {error}");
+    Error::Io { path: None, source: io::Error::new(error.kind(), message) }
 }
 
 fn io_error(name: &Option<Arc<str>>, source: io::Error) -> Error {

@@ -828,3 +828,39 @@ fn a_file_of_no_rows_has_a_schema() {
     let file: DataFile = Input::bytes(&b"PAR1 is not all there is to it PAR1"[..]).into();
     assert!(builder().files([file]).start().is_err());
 }
+
+/// Reads at most this many bytes at once.
+struct Slow<R>(R, usize);
+
+impl<R: io::Read> io::Read for Slow<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = buffer.len().min(self.1);
+        self.0.read(&mut buffer[..len])
+    }
+}
+
+#[test]
+fn streams_are_read_as_files_are() {
+    // The limit of what stays in memory is 1000 bytes here.
+    for count in [1, 10, 50, 100, 300, 10_000] {
+        let wanted = rows(0, count);
+        let bytes = file(&wanted, 3000);
+        for piece in [1, 999, usize::MAX] {
+            let stream = Slow(io::Cursor::new(bytes.clone()), piece);
+            let batches = builder().files([Input::reader(stream)]).start().unwrap();
+            assert_eq!(whole(batches), wanted, "{count} {piece}");
+        }
+        let short = io::Cursor::new(bytes[..bytes.len() - 1].to_vec());
+        let error = refused(builder().files([Input::reader(short)]));
+        assert!(error.contains("does not end with PAR1"), "{error}");
+    }
+}
+
+#[test]
+fn streams_that_begin_otherwise_are_not_read_on() {
+    let error = refused(builder().files([Input::reader(io::repeat(0))]));
+    assert!(error.contains("does not start with PAR1"), "{error}");
+    for text in ["", "P", "PAR1", "PAR1PAR1"] {
+        refused(builder().files([Input::reader(io::Cursor::new(text))]));
+    }
+}
