@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lists that callers give: of names, mostly. Any iterable is one, and what it says of its length
-//! reserves nothing.
+//! Lists that callers give: of names, mostly. What they say of their length reserves nothing.
 
 use pyo3::Borrowed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyMapping, PyString};
 
 /// The items of a longer list are not read, as it may have no end.
 const ITEMS_MAX: usize = 1 << 20;
@@ -26,15 +25,17 @@ pub(crate) fn items<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, 
     Ok(items)
 }
 
-/// Names, from an iterable of them that is not text itself.
+/// Names, from a sequence of them that is not text itself: sets have no order.
 pub(crate) struct Names(pub(crate) Vec<String>);
 
 impl FromPyObject<'_, '_> for Names {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        if object.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err("expected a list of names, found one text"));
+        let is_other = object.is_instance_of::<PyString>() || object.cast::<PyMapping>().is_ok();
+        if is_other || !object.hasattr("__getitem__")? {
+            let found = object.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("expected a list of names, found {found}")));
         }
         items(&object)?.iter().map(|name| name.extract()).collect::<PyResult<_>>().map(Self)
     }

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -102,6 +104,11 @@ class Immense(list[str]):
         return 2**62
 
 
+class Endless:
+    def __getitem__(self, index: int) -> str:
+        return "a"
+
+
 def test_lists_in_themselves_and_lone_surrogates_are_refused_by_every_option() -> None:
     cyclic = in_itself()
     for name, _, _ in JSON:
@@ -120,13 +127,27 @@ def test_what_a_list_says_of_its_length_reserves_nothing() -> None:
 
 def test_lists_without_an_end_are_refused() -> None:
     table = arrowsmith.read_json(TEXT)
+    names: Any = Endless()
+    columns: Any = itertools.repeat("a")
     for read in (
-        lambda names: arrowsmith.read_json(TEXT, columns=names),
-        table.select,
-        table.schema.select,
+        lambda: arrowsmith.read_json(TEXT, columns=columns),
+        lambda: table.select(names),
+        lambda: table.schema.select(names),
     ):
         with pytest.raises(ValueError, match="a list of more than 1048576 items"):
-            read(itertools.repeat("a"))  # type: ignore[arg-type]
+            read()
+
+
+def test_columns_are_selected_in_an_order() -> None:
+    table = arrowsmith.read_json(b'{"a":1,"b":2}')
+    for names in (["b", "a"], ("b", "a"), pd.Index(["b", "a"]), np.array(["b", "a"])):
+        selected: Any = names
+        assert table[selected].column_names == table.select(selected).column_names == ["b", "a"]
+    for names in ({"b", "a"}, {"b": 1, "a": 2}, iter(["b"]), b"b", "ab", 1, None):
+        other: Any = names
+        for select in (table.select, table.schema.select):
+            with pytest.raises(TypeError):
+                select(other)
 
 
 def test_types_of_some_columns() -> None:
