@@ -6,6 +6,7 @@
 //! the decoded batches has none. `docs/design/0002-json-semantics.md` defines them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -258,11 +259,12 @@ fn attach_field<'f>(
         other => other,
     };
     if let Some(text) = field.metadata().get(COERCE_METADATA_KEY) {
-        let coercion = match known.get(text.as_str()) {
-            Some(coercion) => Arc::clone(coercion),
-            None => Arc::new(text.parse().map_err(named)?),
+        let coercion = match known.entry(text) {
+            Entry::Occupied(known) => Arc::clone(known.get()),
+            Entry::Vacant(first) => {
+                Arc::clone(first.insert(Arc::new(text.parse().map_err(named)?)))
+            }
         };
-        known.insert(text, Arc::clone(&coercion));
         let possible = coercion.applicable(field.data_type(), is_json(field));
         if possible != *coercion {
             let what = if possible.scalars != coercion.scalars {
@@ -350,6 +352,16 @@ mod tests {
             e: time32(s) scalars format \"%H.%M\" nulls \"\"\n";
         assert_eq!(format_schema(&schema), expected);
         assert!(Plan::new(Arc::new(schema)).is_ok());
+    }
+
+    #[test]
+    fn equal_coercions_are_in_memory_once() {
+        let text = "a: int64 nulls \"-\", b: utf8 nulls \"-\", c: utf8 nulls \"\"";
+        let plan = plan(text).unwrap();
+        let Op::Struct(fields) = &plan.root().op else { panic!("{plan}") };
+        let of = |at: usize| fields[at].node.coercion.as_ref().unwrap();
+        assert!(Arc::ptr_eq(of(0), of(1)));
+        assert!(!Arc::ptr_eq(of(0), of(2)));
     }
 
     #[test]
