@@ -68,6 +68,8 @@ pub(super) struct Node {
     /// Keys that lead to it, joined by dots.
     pub(super) path: String,
     pub(super) children: Vec<usize>,
+    /// Length of the longest key of these.
+    pub(super) key_bytes_max: usize,
     pub(super) role: Role,
     /// Whether the records are in it, or it is them.
     pub(super) has_records: bool,
@@ -147,7 +149,14 @@ impl Documents {
 
 impl Node {
     fn new(key: String, path: String) -> Self {
-        Self { key, path, children: Vec::new(), role: Role::Way, has_records: false }
+        Self {
+            key,
+            path,
+            children: Vec::new(),
+            key_bytes_max: 0,
+            role: Role::Way,
+            has_records: false,
+        }
     }
 }
 
@@ -164,6 +173,7 @@ fn grow(nodes: &mut Vec<Node>, keys: &[String], role: Role) {
             Some(child) => *child,
             None => {
                 nodes[at].children.push(next);
+                nodes[at].key_bytes_max = nodes[at].key_bytes_max.max(key.len());
                 nodes.push(Node::new(key.clone(), keys[..=depth].join(".")));
                 next
             }

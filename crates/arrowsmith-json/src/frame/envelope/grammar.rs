@@ -3,7 +3,7 @@
 
 use arrowsmith_core::ErrorKind;
 
-use super::super::documents::Role;
+use super::super::documents::{Node, Role};
 use super::number::Number;
 use super::{Envelope, State, Wrong};
 use crate::key::unescaped;
@@ -239,10 +239,14 @@ impl Envelope {
     }
 
     /// What matters inside of the innermost object, and its keys.
-    pub(super) fn due(&self) -> impl Iterator<Item = (usize, &str)> {
-        let innermost = self.way.last().filter(|_| self.open.len() == self.way.len());
-        let node = innermost.and_then(|node| self.documents.node(*node));
-        let children = node.map_or(&[][..], |node| &node.children).iter();
+    fn due(&self) -> impl Iterator<Item = (usize, &str)> {
+        let children = self.innermost().map_or(&[][..], |node| &node.children).iter();
         children.filter_map(|child| Some((*child, &*self.documents.node(*child)?.key)))
+    }
+
+    /// The innermost open object, if something in it matters.
+    pub(super) fn innermost(&self) -> Option<&Node> {
+        let innermost = self.way.last().filter(|_| self.open.len() == self.way.len());
+        innermost.and_then(|node| self.documents.node(*node))
     }
 }

@@ -307,9 +307,9 @@ impl Envelope {
 
     /// Keeps the text of a key that may be on the way.
     fn note(&mut self, run: &[u8]) {
-        // A character takes at most six bytes for each of its own.
-        let key_max = self.due().map(|(_, key)| 6 * key.len() + 1).max().unwrap_or(0);
-        let room = (key_max + 1).saturating_sub(self.key.len());
+        // A character takes at most six bytes for each of its own; then the quote, and a byte more.
+        let key_max = self.innermost().map_or(0, |node| node.key_bytes_max);
+        let room = (6 * key_max + 2).saturating_sub(self.key.len());
         self.key.extend_from_slice(&run[..run.len().min(room)]);
     }
 
