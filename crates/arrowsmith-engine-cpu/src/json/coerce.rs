@@ -5,6 +5,8 @@
 //! cost nothing; what a coercion does not change is left to the operation of the type. Lists,
 //! objects and the null type have only null words, which are looked for where a string is an error.
 
+use std::sync::Arc;
+
 use arrowsmith_core::ErrorKind;
 use arrowsmith_number::{self as number, NumberError, TextError, TimeUnit};
 use arrowsmith_plan::{Coercion, FloatWidth, IntWidth};
@@ -22,7 +24,7 @@ use super::walk::{Subject, Walker};
 pub(crate) struct Coerced {
     /// The operation of its type.
     pub code: Code,
-    pub coercion: Coercion,
+    pub coercion: Arc<Coercion>,
 }
 
 /// A value of a column.

@@ -309,7 +309,7 @@ impl Program {
             (None, code) | (_, code @ (Code::Null | Code::Struct(_))) => code,
             (_, code @ (Code::List(_) | Code::FixedList(..) | Code::Map(..))) => code,
             (Some(coercion), code) => {
-                self.coerced.push(Coerced { code, coercion: coercion.as_ref().clone() });
+                self.coerced.push(Coerced { code, coercion: coercion.clone() });
                 Code::Coerced(self.coerced.len() - 1)
             }
         };
