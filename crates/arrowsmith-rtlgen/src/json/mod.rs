@@ -86,6 +86,8 @@ const SEGMENT_BEATS: usize = 16;
 /// Maximum number of memory ports: as many as in-package memory of an FPGA has (HBM of
 /// UltraScale+).
 const PORTS_MAX: usize = 32;
+/// Maximum number of parsers.
+const PARSERS_MAX: usize = 64;
 /// Maximum cycles of read-ahead: beyond this the queues are not worth their area.
 const READ_AHEAD_MAX: usize = 4096;
 
@@ -123,16 +125,19 @@ pub fn generate(plan: &Plan, name: &str, shape: Shape) -> Result<Design> {
         return Err(Error::Config(format!("width {}: there are 8, 16, 32 and 64", shape.width)));
     }
     let layout = Layout::new(plan)?;
-    let buffers = layout.buffers(shape);
     let (parsers, ports) = (shape.parsers, shape.ports);
     if ports == 0 || ports > PORTS_MAX || parsers % ports != 0 {
         return Err(Error::Config(format!(
             "{ports} ports of {parsers} parsers: there can be 1 to {PORTS_MAX}, each with as many parsers"
         )));
     }
-    if parsers == 0 || parsers > 64 || buffers / ports > 256 || buffers > BUFFERS_MAX {
+    if parsers == 0 || parsers > PARSERS_MAX {
+        return Err(Error::Config(format!("{parsers} parsers: there can be 1 to {PARSERS_MAX}")));
+    }
+    let buffers = layout.buffers(shape);
+    if buffers / ports > 256 || buffers > BUFFERS_MAX {
         return Err(Error::Config(format!(
-            "{parsers} parsers: there can be 1 to 64, and {BUFFERS_MAX} buffers in all, 256 at a port, not {buffers}"
+            "{parsers} parsers have {buffers} buffers: there can be {BUFFERS_MAX}, 256 at a port"
         )));
     }
     if shape.read_ahead > READ_AHEAD_MAX {

@@ -83,6 +83,11 @@ fn what_cannot_be_done_is_refused_by_name() {
     assert!(error.unwrap_err().to_string().contains("width 12"));
     let error = generate(&plan("a: int8"), "x", Shape { parsers: 3, ports: 2, ..Shape::default() });
     assert!(error.unwrap_err().to_string().contains("2 ports of 3 parsers"));
+    for parsers in [0, 65, usize::MAX] {
+        let error = generate(&plan("a: int8"), "x", Shape { parsers, ..Shape::default() });
+        let error = error.unwrap_err().to_string();
+        assert!(error.ends_with(&format!("{parsers} parsers: there can be 1 to 64")), "{error}");
+    }
 }
 
 #[test]
