@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrowsmith_core::{Error, Limits, Result};
+use hyper::Uri;
 
 use super::{Config, LayoutConfig, OrderConfig, StreamConfig};
 use crate::compiled::Compiled;
@@ -28,8 +29,23 @@ impl Config {
         if self.service.memory.0 < MEMORY_MIN {
             return wrong(format!("service.memory: has to be {MEMORY_MIN} bytes at least"));
         }
-        if self.limits.record_bytes.0 == 0 || self.limits.connections == 0 {
-            return wrong("limits.record_bytes and limits.connections: have to be above 0".into());
+        if self.service.threads > THREADS_MAX {
+            return wrong(format!("service.threads: has to be at most {THREADS_MAX}"));
+        }
+        if let Some(collector) = &self.service.otlp
+            && !is_http(collector)
+        {
+            return wrong(format!("service.otlp: {collector:?} is not http://HOST:PORT"));
+        }
+        for (name, limit) in [
+            ("connections", self.limits.connections),
+            ("record_bytes", self.limits.record_bytes.0),
+            ("body_bytes", self.limits.body_bytes.0),
+            ("depth", self.limits.depth),
+        ] {
+            if limit == 0 {
+                return wrong(format!("limits.{name}: has to be above 0"));
+            }
         }
         if self.limits.depth > Limits::DEPTH_MAX {
             return wrong(format!("limits.depth: has to be at most {}", Limits::DEPTH_MAX));
@@ -130,10 +146,18 @@ fn host_and_port(address: &str) -> Option<(&str, u16)> {
     Some((bare.unwrap_or(host), port.parse().ok()?)).filter(|_| is_host)
 }
 
+/// Whether a text is the address of a server that speaks HTTP without TLS.
+fn is_http(text: &str) -> bool {
+    text.parse::<Uri>().is_ok_and(|uri| uri.scheme_str() == Some("http") && uri.host().is_some())
+}
+
 /// Whether a listener at this host takes the connections to every address of the machine.
 fn is_any(host: &str) -> bool {
     host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
+
+/// Maximum of `service.threads`.
+const THREADS_MAX: usize = 1024;
 
 /// Minimum of `service.memory`, in bytes.
 const MEMORY_MIN: usize = 4 << 20;
@@ -189,6 +213,14 @@ impl StreamConfig {
         if let Some(number) = self.tokens.iter().position(|token| !is_token(token)) {
             let why = "is empty, or has space around it or line ends in it";
             return wrong("tokens", format!("number {number} {why}"));
+        }
+        if self.message_bytes.0 == 0 {
+            return wrong("message_bytes", "has to be above 0".to_owned());
+        }
+        for address in &self.dial {
+            if host_and_port(address).is_none_or(|(_, port)| port == 0) {
+                return wrong("dial", format!("{address:?} is not HOST:PORT to connect to"));
+            }
         }
         for pattern in &self.follow {
             let folder =

@@ -4,6 +4,7 @@
 //!
 //! What is put together, and listened on, is the service's.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -41,7 +42,8 @@ fn spawn<T: Send + 'static>(
     name: String,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>> {
-    thread::Builder::new().name(name).spawn(work).map_err(Error::from)
+    let failed = |error: io::Error| io::Error::new(error.kind(), format!("a thread: {error}"));
+    thread::Builder::new().name(name).spawn(work).map_err(|error| failed(error).into())
 }
 
 impl Stages {
