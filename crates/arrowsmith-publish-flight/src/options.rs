@@ -124,8 +124,10 @@ impl FlightOptions {
         if self.stall_timeout_ms == 0 || self.keep_alive_ms == 0 {
             return fault("stall_timeout_ms and keep_alive_ms must be at least 1");
         }
-        if self.tokens.iter().any(|token| token.is_empty() || !token.is_ascii()) {
-            return fault("tokens must be of ASCII letters, and not be empty");
+        let usable =
+            |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if !self.tokens.iter().all(usable) {
+            return fault("tokens must be of ASCII letters without space, and not be empty");
         }
         if self.tls.certificate_file.is_some() != self.tls.key_file.is_some() {
             return fault("tls must have both of certificate_file and key_file, or none");
@@ -169,6 +171,7 @@ mod tests {
             ("connections_max", |o| o.connections_max = 0),
             ("stall_timeout_ms", |o| o.stall_timeout_ms = 0),
             ("tokens", |o| o.tokens = vec![String::new()]),
+            ("tokens", |o| o.tokens = vec![" a".to_owned()]),
             ("tls", |o| o.tls.key_file = Some("key".into())),
             ("tls.client_ca_file", |o| o.tls.client_ca_file = Some("ca".into())),
             ("/does/not/exist", |o| {

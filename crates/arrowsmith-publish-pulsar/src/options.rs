@@ -195,10 +195,11 @@ impl PulsarOptions {
         if !matches!(scheme, "pulsar" | "pulsar+ssl") || rest.is_empty() || rest.starts_with('/') {
             return fault("url", "must be pulsar://host:port or pulsar+ssl://host:port");
         }
-        if self.topic.contains(char::is_whitespace) {
+        let is_none = |c: char| c.is_whitespace() || c.is_control();
+        if self.topic.contains(is_none) {
             return fault("topic", "must be a name without white space");
         }
-        if self.producer_name.contains(char::is_whitespace) {
+        if self.producer_name.contains(is_none) {
             return fault("producer_name", "must be a name without white space");
         }
         let positive: [(&'static str, bool); 8] = [
@@ -304,6 +305,7 @@ mod tests {
             ("url", |o| o.url = "http://localhost:8080".into()),
             ("url", |o| o.url = "pulsar://".into()),
             ("topic", |o| o.topic = "a b".into()),
+            ("topic", |o| o.topic = "a\0".into()),
             ("producer_name", |o| o.producer_name = "a b".into()),
             ("producers", |o| o.producers = 0),
             ("producers", |o| o.producers = 1_000_000),
