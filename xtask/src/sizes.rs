@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A rule of `cargo xtask tidy`: no allocation takes its size from an input, unless it is
-//! accounted.
+//! Rules of `cargo xtask tidy`: no allocation takes its size from an input, unless it is accounted,
+//! and no file is read whole without a maximum.
 //!
 //! The text does not show whether a number comes from an input. So the rule is inverted: in crates
 //! that read external input, the size of `with_capacity`, `reserve`, `resize` and `vec![_; n]` has
@@ -34,22 +34,47 @@ const EXCEPT: &[&str] = &[
 /// Calls that allocate memory of a given size.
 const CALLS: &[&str] = &["with_capacity(", "reserve(", "reserve_exact(", "resize("];
 
+/// Calls that read a file to its end, whatever it is; `arrowsmith_core::whole` has a maximum.
+const WHOLE: &[&str] = &["fs::read(", "fs::read_to_string(", "from_pem_file(", "pem_file_iter("];
+
+/// Folders that this does not apply to: they read what they or their tools have written.
+const OWN: &[&str] = &[
+    "crates/arrowsmith/src/options",
+    "crates/arrowsmith-engine-rtl",
+    "crates/arrowsmith-ingest/src/model",
+    "crates/arrowsmith-load",
+    "crates/arrowsmith-jvm",
+    "crates/arrowsmith-bench",
+    "crates/arrowsmith-cli/src/bench",
+    "crates/arrowsmith-testkit",
+];
+
 /// Maximum lines between a size and its comment.
 const COMMENT_LINES: usize = 4;
 
 /// Reports every allocation whose size may come from an input.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
-    let is_excepted = |path: &Path| EXCEPT.iter().any(|folder| path.starts_with(root.join(folder)));
+    let is_in = |path: &Path, folders: &[&str]| {
+        folders.iter().any(|folder| path.starts_with(root.join(folder)))
+    };
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
         sources(&entry.path().join("src"), &mut files);
     }
-    for path in files.iter().filter(|path| !is_excepted(path)) {
+    for path in &files {
         let name = path.strip_prefix(root).unwrap_or(path).display();
         let Ok(text) = fs::read_to_string(path) else { continue };
-        for (line, size) in unbounded(&text) {
+        let sizes = if is_in(path, EXCEPT) { Vec::new() } else { unbounded(&text) };
+        for (line, size) in sizes {
             faults.push(format!(
                 "{name}:{line}: an allocation of size `{size}`: through core::memory, or with a \
+                 comment 'Bounded: …'"
+            ));
+        }
+        let calls = if is_in(path, OWN) { Vec::new() } else { whole(&text) };
+        for (line, call) in calls {
+            faults.push(format!(
+                "{name}:{line}: `{call}…)` reads whatever is there: through core::whole, or with a \
                  comment 'Bounded: …'"
             ));
         }
@@ -69,9 +94,33 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// The text of a file before its tests.
+fn shipped(text: &str) -> &str {
+    text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at])
+}
+
+/// Whether a line, or one of those before it, has the comment that names its limit.
+fn is_excused(lines: &[&str], number: usize) -> bool {
+    let near = &lines[number.saturating_sub(COMMENT_LINES)..=number];
+    near.iter().any(|line| line.contains("// Bounded: "))
+}
+
+/// Calls that read a file without a maximum, with their lines.
+fn whole(text: &str) -> Vec<(usize, &'static str)> {
+    let lines: Vec<&str> = shipped(text).lines().collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        if !line.trim_start().starts_with("//") && !is_excused(&lines, number) {
+            let calls = WHOLE.iter().filter(|call| line.contains(**call));
+            found.extend(calls.map(|call| (number + 1, *call)));
+        }
+    }
+    found
+}
+
 /// Sizes that may come from an input, with their lines.
 fn unbounded(text: &str) -> Vec<(usize, String)> {
-    let shipped = text.find("\n#[cfg(test)]\nmod ").map_or(text, |at| &text[..at]);
+    let shipped = shipped(text);
     let lines: Vec<&str> = shipped.lines().collect();
     let mut found = Vec::new();
     for (number, line) in lines.iter().enumerate() {
@@ -80,9 +129,7 @@ fn unbounded(text: &str) -> Vec<(usize, String)> {
             continue;
         }
         let from: usize = lines[..number].iter().map(|line| line.len() + 1).sum();
-        let excused = lines[number.saturating_sub(COMMENT_LINES)..=number]
-            .iter()
-            .any(|line| line.contains("// Bounded: "));
+        let excused = is_excused(&lines, number);
         for size in sizes(&shipped[from..], line.len()) {
             if !excused && !is_bounded(&size) {
                 found.push((number + 1, size));
@@ -193,6 +240,14 @@ mod tests {
             assert_eq!(unbounded(line).len(), 1, "{line}");
         }
         assert_eq!(unbounded("\n\na.reserve(\n    n,\n);"), [(3, "n".to_owned())]);
+    }
+
+    #[test]
+    fn files_that_are_read_without_a_maximum_are_found() {
+        let text = "//! fs::read(path)\nlet a = std::fs::read(path)?;\n\
+                    // Bounded: by procfs.\nlet b = fs::read_to_string(stat)?;\n\
+                    \n#[cfg(test)]\nmod tests { fs::read(path) }\n";
+        assert_eq!(whole(text), [(2, "fs::read(")]);
     }
 
     #[test]

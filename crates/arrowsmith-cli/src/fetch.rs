@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_schema::Schema;
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, whole};
 use arrowsmith_flight::client::{Client, ClientOptions, schema_of};
 use arrowsmith_flight::query::Query;
 use clap::Args;
@@ -112,7 +112,7 @@ async fn fetch(
     interrupt: &Interrupt,
 ) -> Outcome {
     let started = Instant::now();
-    let client = Client::connect(&args.url, options).await.map_err(failure)?;
+    let client = connect(&args.url, options).await?;
     let info = client.info(query).await.map_err(failure)?;
     let schema: Schema = schema_of(&info).map_err(failure)?;
     let mut sink = target.open(&Arc::new(schema), interrupt)?;
@@ -141,7 +141,7 @@ async fn fetch(
 }
 
 async fn list(url: &str, options: &ClientOptions) -> Outcome {
-    let client = Client::connect(url, options).await.map_err(failure)?;
+    let client = connect(url, options).await?;
     for info in client.list().await.map_err(failure)? {
         let descriptor = info.flight_descriptor.clone().unwrap_or_default();
         let line = serde_json::json!({
@@ -157,7 +157,7 @@ async fn list(url: &str, options: &ClientOptions) -> Outcome {
 
 fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
     let read = |path: &PathBuf| {
-        std::fs::read_to_string(path)
+        whole::read_text(path)
             .map(|text| text.trim().to_owned())
             .map_err(|error| Failure::Work(Error::io(path, error)))
     };
@@ -183,10 +183,19 @@ fn options(args: &FetchArgs) -> Outcome<ClientOptions> {
     })
 }
 
+/// A connection, whose errors are not the server's: files of TLS, the address, the network.
+async fn connect(url: &str, options: &ClientOptions) -> Outcome<Client> {
+    let connected = Client::connect(url, options).await;
+    connected.map_err(|status| coded(status.code(), status.message().to_owned()))
+}
+
 /// A failure reported by the server or by the connection to it.
 fn failure(status: tonic::Status) -> Failure {
-    let text = format!("the server says: {}", status.message());
-    match status.code() {
+    coded(status.code(), format!("the server says: {}", status.message()))
+}
+
+fn coded(code: tonic::Code, text: String) -> Failure {
+    match code {
         tonic::Code::InvalidArgument => Failure::Usage(text),
         _ => Failure::Work(std::io::Error::other(text).into()),
     }

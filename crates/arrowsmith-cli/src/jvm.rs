@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, whole};
 use arrowsmith_jvm::{
     APPROACHES, Built, Jdk, JvmError, Layout, Libraries, Mode, Outcome as Measured, Project,
     RunOptions, Source,
@@ -153,7 +153,7 @@ fn layout(args: &LayoutArgs, jdk: impl FnOnce() -> Outcome<Jdk>) -> Outcome<Layo
             Source::Layout(Layout::named(name).map_err(failed)?)
         }
         (Some(path), _) => {
-            let text = std::fs::read_to_string(path)
+            let text = whole::read_text(path)
                 .map_err(|error| Failure::Work(Error::io(path.clone(), error)))?;
             Source::parse(&text).map_err(failed)?
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use arrowsmith_core::{Error, duration};
 use arrowsmith_flight::dataset::{FileAccess, Format};
 use arrowsmith_flight::{
@@ -258,9 +259,8 @@ fn specs(args: &ServeArgs) -> Outcome<Vec<Spec>> {
 }
 
 fn options(args: &ServeArgs) -> Outcome<Options> {
-    let read = |path: &Path| {
-        std::fs::read_to_string(path).map_err(|error| Failure::Work(Error::io(path, error)))
-    };
+    let read =
+        |path: &Path| whole::read_text(path).map_err(|error| Failure::Work(Error::io(path, error)));
     let mut access = Access::default();
     if let Some(path) = &args.tokens {
         let text = read(path)?;
@@ -290,7 +290,8 @@ fn options(args: &ServeArgs) -> Outcome<Options> {
     };
     options.access = access;
     if let Some(path) = &args.ticket_key {
-        let key = std::fs::read(path).map_err(|error| Failure::Work(Error::io(path, error)))?;
+        let key = whole::read(path, WRITTEN_BYTES_MAX);
+        let key = key.map_err(|error| Failure::Work(Error::io(path, error)))?;
         if key.len() < 32 {
             return Err(Failure::Usage(format!("{}: fewer than 32 bytes", path.display())));
         }

@@ -4,7 +4,8 @@
 //!
 //! This is the lowest layer: it parses and decodes nothing, and knows no engine. Of the formats it
 //! has what several crates share, such as [`Framing`], [`Dialect`] and [`FilePlace`]. It does no
-//! I/O except for the file that a sink replaces atomically, and depends only on Arrow's types.
+//! I/O except for the file that a sink replaces atomically, and small files that are read whole
+//! ([`whole`]), and depends only on Arrow's types.
 //! Everything between a source and a sink uses these types.
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ pub mod options;
 pub mod redact;
 pub mod sink;
 pub mod size;
+pub mod whole;
 
 pub use decode::{Chunk, Decoder, Framing, PADDING_BYTES, Reject, Report};
 pub use error::{DataError, Error, ErrorKind, Position, Result};

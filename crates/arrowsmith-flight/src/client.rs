@@ -30,6 +30,7 @@ use arrow_flight::{
     Action, Criteria, FlightDescriptor, FlightInfo, HandshakeRequest, SchemaResult, Ticket,
 };
 use arrow_schema::{Schema, SchemaRef};
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
@@ -348,7 +349,7 @@ impl Client {
 
 fn tls_config(options: &ClientOptions) -> Result<ClientTlsConfig, Status> {
     let read = |path: &PathBuf| {
-        std::fs::read(path)
+        whole::read(path, WRITTEN_BYTES_MAX)
             .map_err(|error| Status::invalid_argument(format!("{}: {error}", path.display())))
     };
     // Another crate of the process may bring another provider; tonic cannot choose then. One that

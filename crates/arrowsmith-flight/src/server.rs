@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use arrow_flight::flight_service_server::FlightServiceServer;
 use arrowsmith::{Error, Result};
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
@@ -183,7 +184,7 @@ fn acceptor(tls: &Tls) -> Result<Option<TlsAcceptor>> {
             builder.with_client_cert_verifier(verifier.build().map_err(|error| bad(path, &error))?)
         }
     };
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| bad(key, &error))?;
+    let private = PrivateKeyDer::from_pem_slice(&pem(key)?).map_err(|error| bad(key, &error))?;
     let mut config = builder
         .with_single_cert(certificates(certificate)?, private)
         .map_err(|error| bad(certificate, &error))?;
@@ -191,10 +192,16 @@ fn acceptor(tls: &Tls) -> Result<Option<TlsAcceptor>> {
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
+fn pem(path: &Path) -> Result<Vec<u8>> {
+    whole::read(path, WRITTEN_BYTES_MAX)
+        .map_err(|error| Error::Config(format!("{}: {error}", path.display())))
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     let bad = |error: &dyn std::fmt::Display| Error::Config(format!("{}: {error}", path.display()));
-    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| bad(&error))?;
-    let certificates = certificates.collect::<Result<Vec<_>, _>>().map_err(|error| bad(&error))?;
+    let text = pem(path)?;
+    let certificates = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+    let certificates = certificates.map_err(|error| bad(&error))?;
     if certificates.is_empty() {
         return Err(bad(&"there is no certificate in it"));
     }

@@ -149,6 +149,7 @@ pub fn segment(folder: &std::path::Path, messages: u64) -> io::Result<Vec<u8>> {
         spool.append(&Message { received_at, ..Message::new("s", sequence, batch) })?;
     }
     spool.commit(false)?;
+    // Bounded: by what was written above.
     std::fs::read(folder.join("000000000001.spool"))
 }
 

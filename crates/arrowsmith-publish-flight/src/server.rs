@@ -6,6 +6,7 @@
 //! metadata of each batch. The endpoint is read-only.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
@@ -19,6 +20,7 @@ use arrow_flight::{
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaAsIpc, SchemaResult, Ticket,
 };
 use arrow_ipc::writer::IpcWriteOptions;
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use arrowsmith_publish::{PublishError, Slots};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tokio::net::TcpListener;
@@ -86,7 +88,11 @@ impl Endpoint {
             .http2_keepalive_interval(keep_alive)
             .http2_keepalive_timeout(keep_alive);
         if let Some(tls) = tls(&options.tls)? {
-            server = server.tls_config(tls).map_err(PublishError::fatal)?;
+            server = server.tls_config(tls).map_err(|error| {
+                // The error itself is called "transport error".
+                let why = error.source().unwrap_or(&error);
+                PublishError::fatal(format!("flight: option tls: {why}"))
+            })?;
         }
         let (running, mut ended) = watch::channel(());
         let slots = Slots::new(options.connections_max);
@@ -131,7 +137,7 @@ pub(crate) fn tls(options: &Tls) -> Result<Option<ServerTlsConfig>, PublishError
         return Ok(None);
     };
     let read = |path: &Path| {
-        std::fs::read(path)
+        whole::read(path, WRITTEN_BYTES_MAX)
             .map_err(|error| PublishError::fatal(format!("flight: {}: {error}", path.display())))
     };
     let mut config =

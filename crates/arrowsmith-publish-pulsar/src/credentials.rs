@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Token and TLS configuration of a connection, from the files of the options as they are now.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -16,7 +16,7 @@ use crate::options::{Auth, Tls};
 /// The current token. White space around it, such as a file's last line end, is removed.
 pub(crate) fn token(auth: &Auth) -> Result<Option<String>> {
     let Some(path) = &auth.token_file else { return Ok(auth.token.clone()) };
-    match fs::read_to_string(path) {
+    match whole::read_text(path) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) => Err(PulsarError::Option {
             option: "auth.token_file",
@@ -31,9 +31,12 @@ pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
         let reason = format!("cannot be used: {}: {error}", path.display());
         PulsarError::Option { option, reason }
     }
+    let pem = |option, path: &Path| {
+        whole::read(path, WRITTEN_BYTES_MAX).map_err(|error| fault(option, path, &error))
+    };
     let certificates = |option, path: &Path| -> Result<Vec<CertificateDer<'static>>> {
-        let found = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
+        let found = CertificateDer::pem_slice_iter(&pem(option, path)?)
+            .collect::<std::result::Result<Vec<_>, _>>()
             .map_err(|error| fault(option, path, &error))?;
         if found.is_empty() {
             return Err(fault(option, path, &"it has no certificates"));
@@ -53,7 +56,7 @@ pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
         .with_root_certificates(roots);
     let config = match (&options.certificate_file, &options.key_file) {
         (Some(chain), Some(path)) => {
-            let key = PrivateKeyDer::from_pem_file(path)
+            let key = PrivateKeyDer::from_pem_slice(&pem("tls.key_file", path)?)
                 .map_err(|error| fault("tls.key_file", path, &error))?;
             builder
                 .with_client_auth_cert(certificates("tls.certificate_file", chain)?, key)
@@ -66,6 +69,8 @@ pub(crate) fn tls(options: &Tls) -> Result<Arc<ClientConfig>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

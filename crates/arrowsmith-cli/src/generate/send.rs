@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `arrowsmith generate --connect` and `--listen`: arrowsmith-load from the command line.
 
-use std::fs;
 use std::io::{ErrorKind, Write};
 
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, whole};
 use arrowsmith_load::{Amount, Options, Rate, Report, Source, Target};
 use arrowsmith_workload::Layout;
 
@@ -61,7 +60,7 @@ fn options(args: &GenerateArgs, target: &Target, layout: Layout) -> Outcome<Opti
     let token = match &send.token_file {
         None => None,
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|e| Failure::Work(Error::io(path, e)))?;
+            let text = whole::read_text(path).map_err(|e| Failure::Work(Error::io(path, e)))?;
             Some(text.trim().to_owned())
         }
     };

@@ -8,11 +8,11 @@ mod args;
 mod run;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use arrowsmith_core::Error;
 use arrowsmith_core::sink::{Output, Sink};
+use arrowsmith_core::{Error, whole};
 use arrowsmith_graph::generate;
 use arrowsmith_graph::layout::{Annotations, Layout, Names, Options, Table, from_object};
 
@@ -69,18 +69,22 @@ fn generate(args: &GenerateArgs) -> Outcome {
 /// Refuses to overwrite C++ that was not generated, such as the program's own header.
 fn keep_sources(path: &Path, name: &str) -> Outcome {
     let cpp = name.ends_with(".hpp") || name.ends_with(".cpp");
-    match fs::read(path) {
-        Ok(old) if cpp && !old.starts_with(generate::GENERATED.as_bytes()) => {
-            let message = "was not generated, and is kept; choose another --name or --output";
-            Err(fault(path, message))
-        }
-        _ => Ok(()),
+    let Ok(old) = fs::File::open(path) else { return Ok(()) };
+    let mut start = Vec::new();
+    let read = old.take(generate::GENERATED.len() as u64).read_to_end(&mut start);
+    if cpp && read.is_ok() && start != generate::GENERATED.as_bytes() {
+        let message = "was not generated, and is kept; choose another --name or --output";
+        return Err(fault(path, message));
     }
+    Ok(())
 }
+
+/// Maximum size of a program and its debug information, in bytes.
+const PROGRAM_BYTES_MAX: u64 = 4 << 30;
 
 /// A layout in JSON.
 fn stored(path: &Path) -> Outcome<Layout> {
-    let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
+    let text = whole::read_text(path).map_err(|error| at(path, error))?;
     Layout::from_json(&text).map_err(|error| fault(path, error))
 }
 
@@ -92,7 +96,7 @@ fn load(args: &ProgramArgs) -> Outcome<Layout> {
 /// The same with the names of the program, of which a stored layout has none.
 fn load_with_names(args: &ProgramArgs) -> Outcome<(Layout, Names)> {
     let path = &args.program;
-    let bytes = fs::read(path).map_err(|error| at(path, error))?;
+    let bytes = whole::read(path, PROGRAM_BYTES_MAX).map_err(|error| at(path, error))?;
     if bytes.first() == Some(&b'{') {
         if args.root.is_some() || args.annotations.is_some() {
             return Err(Failure::Usage(
@@ -108,7 +112,7 @@ fn load_with_names(args: &ProgramArgs) -> Outcome<(Layout, Names)> {
     };
     let annotations = match &args.annotations {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
+            let text = whole::read_text(path).map_err(|error| at(path, error))?;
             Annotations::from_toml(&text).map_err(|error| fault(path, error))?
         }
         None => Annotations::default(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::FileReader;
-use arrowsmith_core::Error;
+use arrowsmith_core::{Error, whole};
 use arrowsmith_graph::Layout;
 use arrowsmith_graph::arrow::{Batches, messages};
 use arrowsmith_graph::wire::{HEADER_BYTES, Options, Translation};
@@ -16,6 +16,9 @@ use arrowsmith_sink::ipc::{IpcOptions, IpcSink};
 use super::args::RunArgs;
 use super::{Output, Sink, at, fault, load, stored};
 use crate::failure::{Failure, Outcome};
+
+/// Maximum size of a file of messages, in bytes.
+const MESSAGES_BYTES_MAX: u64 = 4 << 30;
 
 pub fn run(args: &RunArgs) -> Outcome {
     let layout = load(&args.program)?;
@@ -43,7 +46,7 @@ fn to_arrow(args: &RunArgs, layout: Layout) -> Outcome {
     let mut batches = Batches::new(layout);
     let mut count = 0_u64;
     for path in &args.inputs {
-        let bytes = fs::read(path).map_err(|error| at(path, error))?;
+        let bytes = whole::read(path, MESSAGES_BYTES_MAX).map_err(|error| at(path, error))?;
         let mut begin = 0;
         while begin < bytes.len() || begin == 0 {
             let end = if args.header { message_end(&bytes, begin) } else { bytes.len() };

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrowsmith::{Chain, Engine, Plan};
-use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing};
+use arrowsmith_core::{Chunk, DecodeOptions, Error, Framing, whole};
 use arrowsmith_engine_rtl::{MemoryProfile, RtlEngine};
 use arrowsmith_rtlgen::json::{Shape, generate, project, project_for};
 use arrowsmith_workload::Workload;
@@ -98,12 +98,16 @@ fn memory(args: &SimulateArgs) -> MemoryProfile {
     MemoryProfile { stall_percent: args.stalls, ..behind }
 }
 
+/// Maximum size of what is simulated, in bytes: a circuit takes hours for less.
+const INPUT_BYTES_MAX: u64 = 1 << 30;
+
 fn simulate(args: &SimulateArgs) -> Outcome {
     if args.circuit.format == RtlFormat::Parquet {
         return parquet::simulate(args);
     }
     let (plan, shape) = plan(&args.circuit)?;
-    let text = fs::read(&args.input).map_err(|error| Error::io(&args.input, error))?;
+    let text = whole::read(&args.input, INPUT_BYTES_MAX);
+    let text = text.map_err(|error| Error::io(&args.input, error))?;
     let options = DecodeOptions::default();
     let host = arrowsmith::engine("cpu")?;
     let memory = memory(args);

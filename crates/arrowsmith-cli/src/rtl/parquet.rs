@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use arrow_array::ArrayRef;
-use arrowsmith_core::{Error, Limits, Result};
+use arrowsmith_core::{Error, Limits, Result, whole};
 use arrowsmith_engine_cpu::parquet::{ColumnOptions, FieldDecoder};
 use arrowsmith_engine_rtl::Verilator;
 use arrowsmith_engine_rtl::parquet::{Circuits, Measured, ParquetError, column, columns};
@@ -128,7 +128,8 @@ fn is_parquet(path: &str) -> bool {
 }
 
 fn open(path: &Path) -> Result<(File, ReadPlan)> {
-    let bytes = fs::read(path).map_err(|error| Error::io(path, error))?;
+    let bytes = whole::read(path, super::INPUT_BYTES_MAX);
+    let bytes = bytes.map_err(|error| Error::io(path, error))?;
     let file = File::open(bytes.into(), &Limits::default())?;
     let plan = ReadPlan::new(&file, &ReadOptions::default())?;
     Ok((file, plan))

@@ -103,7 +103,7 @@ impl Sources {
 }
 
 fn read(file: &Path) -> Vec<String> {
-    // Debug information may name anything; a pipe or a device is not opened.
+    // Bounded: debug information may name anything; a pipe or a device is not opened.
     let sound = fs::metadata(file).is_ok_and(|m| m.is_file() && m.len() <= SOURCE_BYTES_MAX);
     let bytes = if sound { fs::read(file).unwrap_or_default() } else { Vec::new() };
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()

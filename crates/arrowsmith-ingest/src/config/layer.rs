@@ -5,10 +5,9 @@
 //! its parts, in any case: `ARROWSMITH_INGEST_STREAM__EVENTS__SCHEMA=trip`. Flags are
 //! `path.of.setting=value`. A value that is TOML is taken as such, anything else as text.
 
-use std::fs;
 use std::path::Path;
 
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Result, whole};
 use toml::{Table, Value};
 
 /// What the environment's names begin with.
@@ -25,7 +24,7 @@ pub fn read(
 ) -> Result<Table> {
     let mut table = Table::new();
     if let Some(path) = file {
-        let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
+        let text = whole::read_text(path).map_err(|error| Error::io(path, error))?;
         table = text.parse().map_err(|error: toml::de::Error| {
             Error::Config(format!("{}: {}", path.display(), error.to_string().trim()))
         })?;

@@ -313,6 +313,14 @@ fn options_of_reading_are_settings() {
     }
 }
 
+/// A configuration may be named that has no end.
+#[cfg(unix)]
+#[test]
+fn a_configuration_without_an_end_is_refused() {
+    let error = Config::load(Some("/dev/zero".as_ref()), &[]).unwrap_err().to_string();
+    assert!(error.contains("/dev/zero") && error.contains("more than 16777216 bytes"), "{error}");
+}
+
 #[test]
 fn places_are_kept_where_nothing_else_is_said() {
     let config = load(SMALL, &[], &["stream.events.follow=[\"*.log\"]"]).unwrap();

@@ -51,6 +51,7 @@ impl CpuTime {
 
 /// Name of a thread, and its CPU time in seconds.
 fn thread(folder: &Path) -> Option<(String, f64)> {
+    // Bounded: by procfs, a line each.
     let name = fs::read_to_string(folder.join("comm")).ok()?;
     let stat = fs::read_to_string(folder.join("schedstat")).ok()?;
     let nanoseconds: u64 = stat.split_whitespace().next()?.parse().ok()?;

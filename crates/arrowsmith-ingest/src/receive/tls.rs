@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_publish::Slot;
 use tokio::net::TcpStream;
@@ -27,9 +28,13 @@ fn wrong(path: &Path, error: impl std::fmt::Display) -> Error {
     Error::Config(format!("tls: {}: {error}", path.display()))
 }
 
+fn pem(path: &Path) -> Result<Vec<u8>> {
+    whole::read(path, WRITTEN_BYTES_MAX).map_err(|error| wrong(path, error))
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let all = CertificateDer::pem_file_iter(path).map_err(|error| wrong(path, error))?;
-    let all: std::result::Result<Vec<_>, _> = all.collect();
+    let text = pem(path)?;
+    let all: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     let all = all.map_err(|error| wrong(path, error))?;
     if all.is_empty() { Err(wrong(path, "has no certificate")) } else { Ok(all) }
 }
@@ -48,7 +53,8 @@ fn authorities(path: &Path) -> Result<RootCertStore> {
 /// [`Error::Config`] names the file that does not hold what it should.
 pub(crate) fn acceptor(config: &TlsConfig, protocols: &[&[u8]]) -> Result<TlsAcceptor> {
     let provider = Arc::new(crypto::ring::default_provider());
-    let key = PrivateKeyDer::from_pem_file(&config.key).map_err(|e| wrong(&config.key, e))?;
+    let key = PrivateKeyDer::from_pem_slice(&pem(&config.key)?);
+    let key = key.map_err(|error| wrong(&config.key, error))?;
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(&config.certificates, error))?;

@@ -2,11 +2,11 @@
 //! [`Place`]: where the log of a table is: a folder of the file system, or a prefix of a store.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use arrowsmith_core::sink::sync_folder;
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Result, whole};
 
 use super::LOG;
 use crate::folder::unique;
@@ -96,22 +96,13 @@ impl Place for LocalPlace {
 }
 
 fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
-    let failed = |error| Error::io(path, error);
-    let file = fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > most { Err(failed(too_large(most))) } else { Ok(bytes) }
+    whole::read(path, most).map_err(|error| Error::io(path, error))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-fn too_large(most: u64) -> io::Error {
-    let message = format!("a file of a table's log with more than {most} bytes");
-    io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
 #[cfg(feature = "store")]

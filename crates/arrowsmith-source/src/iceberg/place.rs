@@ -2,10 +2,10 @@
 //! [`Place`]: where the metadata of a table is: the file system, or a store.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Result, whole};
 
 use crate::Input;
 
@@ -67,24 +67,12 @@ impl Place for LocalPlace {
 
     fn read(&self, location: &str, most: u64) -> Result<Vec<u8>> {
         let path = Self::path(location)?;
-        let failed = |error| Error::io(&path, error);
-        let file = fs::File::open(&path).map_err(failed)?;
-        let mut bytes = Vec::new();
-        file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
-        within(bytes, most, &path)
+        whole::read(&path, most).map_err(|error| Error::io(&path, error))
     }
 
     fn input(&self, location: &str) -> Result<Input> {
         Ok(Input::Path(Self::path(location)?))
     }
-}
-
-fn within(bytes: Vec<u8>, most: u64, path: &Path) -> Result<Vec<u8>> {
-    if bytes.len() as u64 > most {
-        let message = format!("a file of a table's metadata with more than {most} bytes");
-        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidData, message)));
-    }
-    Ok(bytes)
 }
 
 /// Stores, by URL.

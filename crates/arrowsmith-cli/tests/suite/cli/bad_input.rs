@@ -229,3 +229,26 @@ fn nan_is_taken_when_allowed() {
     folder.run(&args).assert_status(0);
     assert_eq!(ids(&folder), [Some(1), Some(2)]);
 }
+
+/// Settings, tokens and keys are read to their end, which a device may not have.
+#[cfg(unix)]
+#[test]
+fn files_without_an_end_are_refused() {
+    let folder = Folder::new();
+    folder.write("a.jsonl", "{\"a\":1}\n");
+    let serve = ["serve", "a.jsonl", "--listen", "127.0.0.1:0"];
+    let fetch = ["fetch", "grpc+tls://127.0.0.1:1/a", "-o", "-"];
+    for args in [
+        &["ingest", "--config", "/dev/zero"][..],
+        &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--token-file", "/dev/zero"],
+        &[&serve[..], &["--tokens", "/dev/zero"]].concat(),
+        &[&serve[..], &["--users", "/dev/zero"]].concat(),
+        &[&serve[..], &["--ticket-key", "/dev/zero"]].concat(),
+        &[&serve[..], &["--tls-cert", "/dev/zero", "--tls-key", "/dev/zero"]].concat(),
+        &[&fetch[..], &["--token", "/dev/zero"]].concat(),
+        &[&fetch[..], &["--tls-ca", "/dev/zero"]].concat(),
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.stderr.starts_with("error: /dev/zero: more than "), "{args:?}: {}", ran.stderr);
+    }
+}

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arrowsmith_core::{Error, Result};
+use arrowsmith_core::{Error, Result, whole};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use cudarc::nvrtc::{self, CompileOptions};
@@ -26,6 +26,9 @@ use crate::{abi, kernel};
 
 /// The part of a device's memory that the pool may keep: one in this many bytes.
 const KEPT_PART: u64 = 8;
+
+/// Maximum size of the cached PTX, in bytes.
+const PTX_BYTES_MAX: u64 = 64 << 20;
 
 /// The error of a driver call.
 fn checked<T>(what: &str, outcome: Result<T, DriverError>) -> Result<T> {
@@ -181,7 +184,7 @@ impl CudaDevice {
 
     fn load(&mut self, arch: &str) -> Result<()> {
         let cache = cache_file(arch);
-        let kept = cache.as_ref().and_then(|path| fs::read(path).ok());
+        let kept = cache.as_ref().and_then(|path| whole::read(path, PTX_BYTES_MAX).ok());
         if let Some(ptx) = kept.and_then(|ptx| CString::new(ptx).ok())
             && self.load_ptx(&ptx).is_ok()
         {

@@ -12,10 +12,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use arrowsmith_core::hash::fnv1a;
+use arrowsmith_core::whole;
 use serde::{Deserialize, Serialize};
 
 /// Bytes at the start, and before the place, by which a file is recognized.
 const WINDOW_BYTES: u64 = 1 << 10;
+
+/// Maximum size of the file of places, in bytes: millions of followed files.
+const STATE_BYTES_MAX: u64 = 1 << 30;
 
 /// The places of files, by their numbers in the file system.
 #[derive(Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
@@ -150,12 +154,16 @@ impl Places {
     }
 
     pub(crate) fn load(state: &Path) -> Self {
-        match fs::read(state) {
+        match whole::read(state, STATE_BYTES_MAX) {
             Ok(text) => Self::parse(&text).unwrap_or_else(|error| {
                 tracing::error!(path = %state.display(), %error, "places are lost; reading from the start");
                 Self::default()
             }),
-            Err(_) => Self::default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::default(),
+            Err(error) => {
+                tracing::error!(path = %state.display(), %error, "places are lost; reading from the start");
+                Self::default()
+            }
         }
     }
 
