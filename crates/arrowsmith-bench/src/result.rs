@@ -44,7 +44,7 @@ impl<E> Report<E> {
             suite: suite.to_owned(),
             machine: machine::describe(),
             commit: machine::commit(),
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: command(),
             started_unix_s: now.unwrap_or_default().as_secs(),
             seed,
             extra,
@@ -61,6 +61,12 @@ impl<E> Report<E> {
             self.not_measured.push(missing);
         }
     }
+}
+
+/// The command of this run. Arguments need not be text: paths are bytes.
+fn command() -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The machine.
