@@ -62,6 +62,25 @@ class ReadersTest {
     return rows;
   }
 
+  /** Arrow's Java library imports no longer ones, and underflows. */
+  @Test
+  void namesThatJavaCannotImportAreAnError() throws IOException {
+    for (final int length : new int[] {32_766, 32_767, 1 << 20}) {
+      final Input input = text("{\"" + "a".repeat(length) + "\":1}");
+      try (ArrowReader reader = JsonReader.builder().open(allocator, input)) {
+        if (length < 32_767) {
+          assertTrue(reader.loadNextBatch());
+        } else {
+          assertThrows(SchemaException.class, reader::loadNextBatch);
+        }
+      }
+      if (length >= 32_767) {
+        final JsonReader infers = JsonReader.builder();
+        assertThrows(SchemaException.class, () -> infers.inferSchema(allocator, input));
+      }
+    }
+  }
+
   @Test
   void inputsOfEveryKind() throws IOException {
     final byte[] json = "{\"a\":1}\n{\"a\":2}\n".getBytes();

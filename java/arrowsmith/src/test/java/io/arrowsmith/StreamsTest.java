@@ -194,6 +194,26 @@ class StreamsTest {
     }
   }
 
+  /** Such a stream breaks the contract of {@link InputStream}; the thread never ended. */
+  @Test
+  void nothingIsReadByTheByte() throws IOException {
+    final byte[] text = records(100, "");
+    final InputStream lazy =
+        new ByteArrayInputStream(text) {
+          @Override
+          public int read(final byte[] piece, final int from, final int length) {
+            return 0;
+          }
+        };
+    int rows = 0;
+    try (ArrowReader reader = JsonReader.builder().open(allocator, Input.stream(lazy))) {
+      while (reader.loadNextBatch()) {
+        rows += reader.getVectorSchemaRoot().getRowCount();
+      }
+    }
+    assertEquals(100, rows);
+  }
+
   @Test
   void errorsSayWhereInTheWholeStream() {
     final byte[] json = records(50_000, "{\"a\":[]}\n");

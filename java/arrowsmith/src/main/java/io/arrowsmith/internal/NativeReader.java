@@ -3,7 +3,9 @@ package io.arrowsmith.internal;
 
 import io.arrowsmith.Input;
 import io.arrowsmith.Reject;
+import io.arrowsmith.SchemaException;
 import java.io.IOException;
+import java.nio.BufferUnderflowException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -134,7 +136,23 @@ public final class NativeReader extends ArrowReader {
       if (done < 0) {
         throw request.failure();
       }
-      return Data.importSchema(allocator, out, provider);
+      return imported(allocator, out, provider);
+    }
+  }
+
+  private static Schema imported(
+      final BufferAllocator allocator,
+      final ArrowSchema schema,
+      final CDataDictionaryProvider provider)
+      throws SchemaException {
+    try {
+      return Data.importSchema(allocator, schema, provider);
+    } catch (BufferUnderflowException e) {
+      // Arrow looks for the end of a text in its first 32,767 bytes.
+      final String message = "schema: the name of a column is too long for Java: 32,767 bytes";
+      final SchemaException refused = new SchemaException(message, "");
+      refused.initCause(e);
+      throw refused;
     }
   }
 
@@ -159,7 +177,7 @@ public final class NativeReader extends ArrowReader {
       if (Natives.schema(open(), schema.memoryAddress(), request.error) < 0) {
         throw request.failure();
       }
-      return Data.importSchema(allocator, schema, provider);
+      return imported(allocator, schema, provider);
     } finally {
       lock.unlock();
     }

@@ -88,6 +88,15 @@ final class Pump implements Runnable {
     }
     final byte[] bytes = new byte[PIECE_BYTES];
     for (int read; (read = from.read(bytes)) >= 0; ) {
+      if (read == 0) {
+        // Not allowed, and done by some; the read of one byte has no such answer.
+        final int one = from.read();
+        if (one < 0) {
+          return;
+        }
+        bytes[0] = (byte) one;
+        read = 1;
+      }
       Objects.checkFromIndexSize(0, read, bytes.length);
       Mem.copy(bytes, read, piece);
       if (Natives.writeStream(stream, piece, read) == 0) {
