@@ -124,10 +124,15 @@ impl FlightOptions {
         if self.stall_timeout_ms == 0 || self.keep_alive_ms == 0 {
             return fault("stall_timeout_ms and keep_alive_ms must be at least 1");
         }
-        let usable =
-            |token: &String| !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        // A header's value is trimmed, so that a token with space around it would admit no client.
+        let usable = |token: &String| {
+            let sendable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
+            !token.is_empty() && token.trim() == token && token.bytes().all(sendable)
+        };
         if !self.tokens.iter().all(usable) {
-            return fault("tokens must be of ASCII letters without space, and not be empty");
+            return fault(
+                "tokens must be of ASCII letters, without space around them, and not be empty",
+            );
         }
         if self.tls.certificate_file.is_some() != self.tls.key_file.is_some() {
             return fault("tls must have both of certificate_file and key_file, or none");
