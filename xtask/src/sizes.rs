@@ -42,7 +42,6 @@ const OWN: &[&str] = &[
     "crates/arrowsmith/src/options",
     "crates/arrowsmith-engine-rtl",
     "crates/arrowsmith-ingest/src/model",
-    "crates/arrowsmith-load",
     "crates/arrowsmith-jvm",
     "crates/arrowsmith-bench",
     "crates/arrowsmith-cli/src/bench",

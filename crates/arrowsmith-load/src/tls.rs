@@ -5,6 +5,7 @@ use std::io::{self, Error, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use arrowsmith_core::whole::{self, WRITTEN_BYTES_MAX};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -40,7 +41,8 @@ pub(crate) fn connector(options: &Options) -> io::Result<Option<TlsConnector>> {
     let config = match &options.identity {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => {
-            let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, error))?;
+            let secret = PrivateKeyDer::from_pem_slice(&pem(key)?);
+            let secret = secret.map_err(|error| wrong(key, error))?;
             let built = builder.with_client_auth_cert(certificates(chain)?, secret);
             built.map_err(|error| wrong(chain, error))?
         }
@@ -48,9 +50,14 @@ pub(crate) fn connector(options: &Options) -> io::Result<Option<TlsConnector>> {
     Ok(Some(TlsConnector::from(Arc::new(config))))
 }
 
+fn pem(path: &Path) -> io::Result<Vec<u8>> {
+    whole::read(path, WRITTEN_BYTES_MAX).map_err(|error| wrong(path, error))
+}
+
 fn certificates(path: &Path) -> io::Result<Vec<CertificateDer<'static>>> {
-    let all = CertificateDer::pem_file_iter(path).map_err(|error| wrong(path, error))?;
-    let all: Vec<_> = all.collect::<Result<_, _>>().map_err(|error| wrong(path, error))?;
+    let text = pem(path)?;
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let all = all.map_err(|error| wrong(path, error))?;
     if all.is_empty() {
         return Err(wrong(path, "the file contains no certificate"));
     }

@@ -241,6 +241,7 @@ fn files_without_an_end_are_refused() {
     for args in [
         &["ingest", "--config", "/dev/zero"][..],
         &["generate", "trip", "--connect", "tcp://127.0.0.1:1", "--token-file", "/dev/zero"],
+        &["generate", "trip", "--connect", "tls://127.0.0.1:1", "--ca", "/dev/zero"],
         &[&serve[..], &["--tokens", "/dev/zero"]].concat(),
         &[&serve[..], &["--users", "/dev/zero"]].concat(),
         &[&serve[..], &["--ticket-key", "/dev/zero"]].concat(),
