@@ -185,6 +185,13 @@ pub fn partitions_of<'a>(folders: impl Iterator<Item = &'a str>) -> Vec<(String,
     folders.filter_map(partition).collect()
 }
 
+/// The path of a file of the file system, which some writers name by a URL; other locations as they
+/// are.
+pub fn without_scheme(location: &str) -> &str {
+    let Some(rest) = location.strip_prefix("file:") else { return location };
+    rest.strip_prefix("//").unwrap_or(rest)
+}
+
 /// Name and value of a folder `name=value`.
 fn partition(folder: &str) -> Option<(String, Option<String>)> {
     let (name, value) = folder.split_once('=')?;

@@ -36,7 +36,7 @@ mod spool;
 pub mod store;
 
 pub use compression::Compression;
-pub use dataset::{DataFile, expand_dataset, expand_datasets, partitions_of};
+pub use dataset::{DataFile, expand_dataset, expand_datasets, partitions_of, without_scheme};
 pub use expand::{expand, expand_all};
 pub use file::{FileMap, FileReader};
 pub use open::{Content, Input, OpenOptions, SharedBytes, Source};

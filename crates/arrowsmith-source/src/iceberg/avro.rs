@@ -143,7 +143,23 @@ impl<'a> File<'a> {
     ///
     /// # Errors
     /// Its own, and what is wrong with the file.
-    pub(super) fn records(mut self, mut each: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn records(self, mut each: impl FnMut(&Record<'_>) -> Result<()>) -> Result<()> {
+        let schema = Arc::clone(&self.schema);
+        self.blocks(|count, mut block| {
+            for _ in 0..count {
+                let before = block.0.len();
+                let record = block.record(&schema)?;
+                if block.0.len() == before {
+                    return Err("a record without bytes".to_owned());
+                }
+                each(&record)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `each` for every block with its number of records, and these.
+    fn blocks(mut self, mut each: impl FnMut(i64, Bytes<'_>) -> Result<()>) -> Result<()> {
         let codec = self.entry("avro.codec").unwrap_or("null");
         while !self.rest.0.is_empty() {
             let (count, len) = (self.rest.long()?, self.rest.long()?);
@@ -152,24 +168,56 @@ impl<'a> File<'a> {
                 return Err("a block does not end as it should".to_owned());
             }
             let plain;
-            let mut block = Bytes(match codec {
+            let block = Bytes(match codec {
                 "null" => block,
                 codec => {
                     plain = decompressed(codec, block)?;
                     &plain
                 }
             });
-            for _ in 0..count {
-                let before = block.0.len();
-                let record = block.record(&self.schema)?;
-                if block.0.len() == before {
-                    return Err("a record without bytes".to_owned());
-                }
-                each(&record)?;
-            }
+            each(count, block)?;
         }
         Ok(())
     }
+}
+
+/// A file as who writes it again, with more records, needs it.
+#[derive(Debug)]
+pub struct Encoded {
+    /// The schema of its records, in JSON.
+    pub schema: Json,
+    /// The number of its records.
+    pub records: i64,
+    /// The records as they are encoded, one after another, not compressed.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a file whose records are kept as they are; they are valid.
+///
+/// # Errors
+/// What is wrong with the file, or that it has more than 256 MiB of records.
+pub fn encoded(bytes: &[u8]) -> Result<Encoded> {
+    let file = File::open(bytes)?;
+    let (kind, text) = (Arc::clone(&file.schema), file.entry("avro.schema").unwrap_or_default());
+    let schema = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut found = Encoded { schema, records: 0, bytes: Vec::new() };
+    file.blocks(|count, block| {
+        if (found.bytes.len() + block.0.len()) as u64 > BLOCK_BYTES_MAX {
+            return Err(too_large());
+        }
+        let mut rest = Bytes(block.0);
+        for _ in 0..count {
+            let before = rest.0.len();
+            rest.record(&kind)?;
+            if rest.0.len() == before {
+                return Err("a record without bytes".to_owned());
+            }
+            found.records += 1;
+        }
+        found.bytes.extend_from_slice(&block.0[..block.0.len() - rest.0.len()]);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 fn decompressed(codec: &str, block: &[u8]) -> Result<Vec<u8>> {

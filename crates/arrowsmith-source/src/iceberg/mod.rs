@@ -4,8 +4,9 @@
 //!
 //! By the [specification](https://iceberg.apache.org/spec/), versions 1 to 3, from the files of a
 //! table alone, without a catalog, and not by the crate `iceberg`, which is on another version of
-//! Arrow. Tables are not written. What cannot be read exactly is refused: rows deleted by equality,
-//! defaults of columns, encryption, files of other formats. No Parquet file is opened here.
+//! Arrow. `arrowsmith-sink` writes them. What cannot be read exactly is refused: rows deleted by
+//! equality, defaults of columns, encryption, files of other formats. No Parquet file is opened
+//! here.
 
 mod avro;
 mod deletes;
@@ -16,12 +17,14 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::io;
 
 use arrow_schema::SchemaRef;
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use serde::Deserialize;
 
+pub use self::avro::{Encoded, encoded};
 pub use self::deletes::{PositionFile, Positions};
 use self::partition::has_text;
 pub use self::place::LocalPlace;
@@ -30,7 +33,7 @@ pub use self::place::Place;
 pub use self::place::StorePlace;
 use self::schema::{Column, TableSchema};
 use self::snapshot::{Found, Spec};
-use crate::DataFile;
+use crate::{DataFile, without_scheme};
 
 /// The folder of a table's metadata.
 const METADATA: &str = "metadata";
@@ -114,14 +117,14 @@ fn current(place: &dyn Place, table: &str) -> Result<String> {
     if let Some(hint) = hint.as_deref().and_then(|hint| std::str::from_utf8(hint).ok()) {
         return Ok(match hint.trim() {
             version if version.bytes().all(|byte| byte.is_ascii_digit()) => {
-                format!("{folder}/v{version}.metadata.json")
+                format!("{folder}/v{}.metadata.json", latest(version, &place.list(&folder)?))
             }
             name => format!("{folder}/{name}"),
         });
     }
     let names = place.list(&folder)?;
     let numbered = |name: &String| -> Option<(u64, String)> {
-        let stem = name.strip_suffix(".metadata.json")?;
+        let stem = name.strip_suffix(".metadata.json").filter(|stem| !is_temporary(stem))?;
         let stem = stem.strip_prefix('v').unwrap_or(stem);
         let digits = stem.split('-').next()?;
         Some((digits.parse().ok()?, name.clone()))
@@ -145,6 +148,28 @@ fn current(place: &dyn Place, table: &str) -> Result<String> {
         }
         [.., (_, name)] => Ok(format!("{folder}/{name}")),
     }
+}
+
+/// Whether metadata with such a name, without its end, is not part of the table: Hadoop's catalog
+/// gives it a UUID before it has its number.
+pub fn is_temporary(stem: &str) -> bool {
+    let is_uuid = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    stem.len() == 36 && stem.bytes().enumerate().all(is_uuid)
+}
+
+/// The last version of a table whose hint names this one: a writer that has committed may end
+/// before it writes the hint.
+fn latest(hint: &str, names: &[String]) -> String {
+    let Ok(mut version) = hint.parse::<u64>() else { return hint.to_owned() };
+    let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let is_there = |version| names.contains(format!("v{version}.metadata.json").as_str());
+    while version < u64::MAX && is_there(version + 1) {
+        version += 1;
+    }
+    version.to_string()
 }
 
 /// Where a table was when its metadata was written, and where it is, if it has been moved. The
@@ -247,12 +272,6 @@ impl Reading<'_> {
     fn refuse(&self, what: &str) -> Error {
         refuse(self.name, what)
     }
-}
-
-/// The path of a file of the file system, which some writers name by a URL; others as they are.
-fn without_scheme(location: &str) -> &str {
-    let Some(rest) = location.strip_prefix("file:") else { return location };
-    rest.strip_prefix("//").unwrap_or(rest)
 }
 
 fn refuse(table: &str, what: &str) -> Error {

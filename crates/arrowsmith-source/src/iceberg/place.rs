@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use arrowsmith_core::{Error, Result, whole};
 
@@ -104,7 +104,7 @@ impl Place for StorePlace {
     }
 
     fn read(&self, location: &str, most: u64) -> Result<Vec<u8>> {
-        let path = Path::new(location);
+        let path = std::path::Path::new(location);
         let Input::Ranged { ranged, .. } = self.input(location)? else {
             let error = io::Error::new(io::ErrorKind::Unsupported, "not read in parts");
             return Err(Error::io(path, error));
@@ -157,6 +157,8 @@ fn url(location: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

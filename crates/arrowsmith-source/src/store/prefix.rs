@@ -40,6 +40,11 @@ impl Prefix {
         Self { store, prefix, name: name.trim_end_matches('/').to_owned() }
     }
 
+    /// Its URL, in which nothing is escaped: as tables name their files.
+    pub fn location(&self) -> String {
+        crate::dataset::unescaped(&self.name)
+    }
+
     /// The names of the objects directly below a folder, without those of deeper ones.
     ///
     /// # Errors
