@@ -8,22 +8,25 @@ use std::sync::{Arc, Mutex};
 
 use arrowsmith::{Error, Result};
 use arrowsmith_core::sink::{Output, Sink};
-use arrowsmith_sink::delta::{DeltaSink, FilesOf, Place, Table};
+use arrowsmith_sink::delta::{DeltaSink, LOG, Table};
 use arrowsmith_sink::folder::FolderOptions;
+use arrowsmith_sink::table::{FilesOf, Place};
 use arrowsmith_source::deletion_vector::{count, parse};
 
 use crate::convert::{Recorder, Rows};
 
-/// A log in memory.
+/// A log in memory, by the names of its files.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
 
 impl Place for Log {
-    fn list(&self) -> Result<Vec<String>> {
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        assert_eq!(folder, LOG);
         Ok(self.0.lock().expect("no panic").keys().cloned().collect())
     }
 
-    fn read(&self, name: &str, most: u64) -> Result<Vec<u8>> {
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        let name = name(path);
         let files = self.0.lock().expect("no panic");
         let missing = || Error::io(name, io::ErrorKind::NotFound.into());
         let bytes = files.get(name).ok_or_else(missing)?;
@@ -31,20 +34,33 @@ impl Place for Log {
         Ok(bytes.clone())
     }
 
-    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>> {
-        self.read(path, most)
-    }
-
-    fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+    fn create(&self, path: &str, bytes: &[u8]) -> Result<bool> {
         let mut files = self.0.lock().expect("no panic");
-        let new = !files.contains_key(name);
+        let new = !files.contains_key(name(path));
         if new {
-            files.insert(name.to_owned(), bytes.to_vec());
+            files.insert(name(path).to_owned(), bytes.to_vec());
         }
         Ok(new)
     }
 
+    fn replace(&self, path: &str, _bytes: &[u8]) -> Result<()> {
+        unreachable!("no log has {path} replaced")
+    }
+
     fn delete(&self, _path: &str) {}
+
+    fn location(&self) -> Result<String> {
+        Ok("memory:".to_owned())
+    }
+
+    fn is_at(&self, location: &str) -> Result<bool> {
+        unreachable!("no log has its place {location}")
+    }
+}
+
+/// The name in the log; files of the table keep their paths.
+fn name(path: &str) -> &str {
+    path.strip_prefix(LOG).and_then(|name| name.strip_prefix('/')).unwrap_or(path)
 }
 
 /// A commit that makes a table of its own, after checkpoints that have other actions.

@@ -3,15 +3,14 @@
 //!
 //! One module, and one feature, for each format: [`csv`], [`ipc`], [`json`], [`parquet`]. Each
 //! implements [`Sink`](arrowsmith_core::sink::Sink): it takes batches in order, never reorders
-//! rows, and its file appears only when it is complete. Three are sinks over them: [`folder`], many
-//! files, partitioned; [`delta`], a folder with a log that says which files are the table;
-//! [`sort`], which sorts what a file gets.
+//! rows, and its file appears only when it is complete. Others are sinks over them: [`folder`],
+//! many files, partitioned; [`delta`], a folder with a log that says which files are the table; [`sort`], which sorts what a file gets.
 //! Publishers, which send batches to a service and wait for receipts, are the crates
 //! `arrowsmith-publish-*`.
 
 #![forbid(unsafe_code)]
 
-#[cfg(any(feature = "delta", feature = "parquet"))]
+#[cfg(any(feature = "table", feature = "parquet"))]
 mod cast;
 #[cfg(feature = "csv")]
 pub mod csv;
@@ -27,6 +26,8 @@ pub mod json;
 pub mod parquet;
 #[cfg(feature = "sort")]
 pub mod sort;
+#[cfg(feature = "table")]
+pub mod table;
 #[cfg(feature = "target")]
 pub mod target;
 #[cfg(feature = "text")]

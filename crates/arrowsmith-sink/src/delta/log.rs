@@ -11,11 +11,11 @@ use arrowsmith_parquet::ColumnMapping;
 use arrowsmith_source::deletion_vector::Rows;
 
 use super::actions::{Action, Add, Metadata, Protocol, Sidecar};
-use super::checkpoint;
 use super::deletions::{self, At};
 use super::names::{Names, commit_name, decoded, encoded};
-use super::place::Place;
 use super::schema::{self, Column};
+use super::{LOG, checkpoint};
+use crate::table::Place;
 
 /// Maximum size of a commit, and of a part of a checkpoint, in bytes.
 const COMMIT_BYTES_MAX: u64 = 256 << 20;
@@ -105,7 +105,7 @@ impl Table {
     /// # Errors
     /// [`Error::Io`] if the log cannot be read, is incomplete or malformed.
     pub fn load(place: Arc<dyn Place>, name: &str) -> Result<Option<Self>> {
-        let names = Names::new(&place.list()?);
+        let names = Names::new(&place.list(LOG)?);
         let Some(last) = names.last() else { return Ok(None) };
         let mut replay = Replay::default();
         let mut next = 0;
@@ -123,7 +123,7 @@ impl Table {
             commit(place.as_ref(), name, version, &mut replay)?;
         }
         let (Some(protocol), Some(metadata)) = (replay.protocol, replay.metadata) else {
-            return Err(malformed(name, super::LOG, "there is no protocol or no schema"));
+            return Err(malformed(name, LOG, "there is no protocol or no schema"));
         };
         let name = name.to_owned();
         Ok(Some(Self { place, name, version: last, protocol, metadata, files: replay.files }))
@@ -234,7 +234,7 @@ impl Table {
         vectors.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
         for of_file in vectors.chunk_by(|a, b| a.0 == b.0) {
             let path = &of_file[0].0;
-            let bytes = self.place.read_of_table(path, deletions::FILE_BYTES_MAX)?;
+            let bytes = self.place.read(path, deletions::FILE_BYTES_MAX)?;
             for (_, offset, index, vector) in of_file {
                 let rows = vector.rows_of_file(&bytes, *offset);
                 let wrong = |what: String| {
@@ -287,7 +287,7 @@ impl Table {
     /// # Errors
     /// As [`Table::load`]; [`Error::Config`] if schema or protocol are no longer the same.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        let names = Names::new(&self.place.list()?);
+        let names = Names::new(&self.place.list(LOG)?);
         while names.last().is_some_and(|last| last > self.version) {
             let mut replay = Replay::default();
             commit(self.place.as_ref(), &self.name, self.version + 1, &mut replay)?;
@@ -367,7 +367,7 @@ impl Replay {
         name: &str,
         mut sidecars: Option<&mut Vec<String>>,
     ) -> Result<()> {
-        let bytes = place.read(name, CHECKPOINT_BYTES_MAX)?;
+        let bytes = place.read(&format!("{LOG}/{name}"), CHECKPOINT_BYTES_MAX)?;
         let mut take = |line: &[u8]| {
             let Some(sidecar) = self.apply(line)? else { return Ok(()) };
             let path = decoded(&sidecar.path).filter(|path| !path.contains('/'));
@@ -422,7 +422,7 @@ impl Replay {
 fn commit(place: &dyn Place, table: &str, version: u64, replay: &mut Replay) -> Result<()> {
     let name = commit_name(version);
     replay.commit = version;
-    let bytes = place.read(&name, COMMIT_BYTES_MAX)?;
+    let bytes = place.read(&format!("{LOG}/{name}"), COMMIT_BYTES_MAX)?;
     for line in lines(&bytes) {
         replay.apply(line).map_err(|reason| malformed(table, &name, &reason))?;
     }
@@ -435,5 +435,5 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn malformed(table: &str, file: &str, reason: &str) -> Error {
     let error = io::Error::new(io::ErrorKind::InvalidData, reason);
-    Error::io(format!("{}/{}/{file}", table.trim_end_matches('/'), super::LOG), error)
+    Error::io(format!("{}/{}/{file}", table.trim_end_matches('/'), LOG), error)
 }

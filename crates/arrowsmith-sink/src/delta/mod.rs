@@ -11,10 +11,8 @@
 mod actions;
 mod checkpoint;
 mod deletions;
-mod files;
 mod log;
 mod names;
-mod place;
 mod schema;
 mod sink;
 mod statistics;
@@ -22,8 +20,7 @@ mod statistics;
 mod tests;
 
 pub use self::log::{Table, TableFile};
-pub use self::place::{LocalPlace, Place};
-pub use self::sink::{DeltaSink, FilesOf};
+pub use self::sink::DeltaSink;
 
 /// The folder of the log.
 pub const LOG: &str = "_delta_log";

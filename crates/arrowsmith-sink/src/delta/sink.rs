@@ -3,42 +3,24 @@
 //! table.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
-use arrowsmith_core::sink::{Folder, Sink, SinkSummary};
+use arrowsmith_core::sink::{Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_source::partitions_of;
 use serde_json::json;
 
 use super::actions::{Action, Add, Format, Metadata, Protocol};
-use super::files::{Added, Counted, File, Noting, lock};
 use super::log::Table;
 use super::names::{commit_name, encoded};
-use super::place::Place;
 use super::schema::{self, Column};
-use super::statistics::Statistics;
+use super::{LOG, statistics};
 use crate::cast;
-use crate::folder::{FolderOptions, FolderSink, MakeSink};
-
-/// How often the number of a commit is tried that others take at the same time.
-const TRIES_MAX: usize = 1000;
-
-/// The folder in which the files of a table are created, and the sinks for them.
-pub struct FilesOf<'a> {
-    /// The folder of the table.
-    pub folder: Box<dyn Folder + 'a>,
-    /// Whether rows are added to a table that another process creates meanwhile.
-    pub append: bool,
-    /// How rows are distributed over files.
-    pub options: FolderOptions,
-    /// Makes the sink of a file.
-    pub make: MakeSink<'a>,
-}
+use crate::folder::FolderSink;
+use crate::table::{Added, File, FilesOf, Place, TRIES_MAX, identifier, lock, now};
 
 /// Writes record batches to new files of a table, which are part of it when it is finished.
 pub struct DeltaSink<'a> {
@@ -70,7 +52,8 @@ impl<'a> DeltaSink<'a> {
         schema: &Schema,
         files: FilesOf<'a>,
     ) -> Result<Self> {
-        let FilesOf { folder, append, mut options, mut make } = files;
+        let mut files = files;
+        let options = &mut files.options;
         if let Some(table) = &table
             && options.partition_by.is_empty()
         {
@@ -112,17 +95,9 @@ impl<'a> DeltaSink<'a> {
         let parts = options.partition_by.iter().filter(|partition| !partition.is_whole());
         given.extend(parts.map(|part| Column::new(&part.name(), json!(part.delta_type()))));
         let name = name.to_owned();
+        let append = files.append;
         let commit = Commit { table, place, append, name, partitions, columns: given };
-
-        let added = Arc::new(Mutex::new(Added::default()));
-        let folder = Noting { folder, added: Arc::clone(&added) };
-        let noted = Arc::clone(&added);
-        let make: MakeSink<'a> = Box::new(move |output, schema: &SchemaRef| {
-            let path = std::mem::take(&mut lock(&noted).created);
-            let (statistics, added) = (Statistics::new(schema), Arc::clone(&noted));
-            Ok(Box::new(Counted { sink: make(output, schema)?, statistics, path, added }))
-        });
-        let files = Box::new(FolderSink::new(Box::new(folder), &schema, options, make)?);
+        let (files, added) = files.sink(&schema, "", Box::new(check_path))?;
         Ok(Self { commit, columns, schema, files, added })
     }
 }
@@ -156,6 +131,15 @@ impl Sink for DeltaSink<'_> {
         self.commit.run(&files)?;
         Ok(summary)
     }
+}
+
+/// An empty text would be another value in the table.
+fn check_path(path: &str) -> Result<()> {
+    let empty = partitions_of(path.split('/'))
+        .into_iter()
+        .find(|(_, value)| value.as_ref().is_some_and(String::is_empty));
+    let message = "is an empty text, which would be null as the partition of a Delta table";
+    empty.map_or(Ok(()), |(name, _)| Err(Error::schema(name, message)))
 }
 
 /// A column of the batches in the table.
@@ -215,7 +199,8 @@ impl Commit {
             Err(error)
         };
         for _ in 0..TRIES_MAX {
-            let name = commit_name(self.table.as_ref().map_or(0, |table| table.version() + 1));
+            let version = self.table.as_ref().map_or(0, |table| table.version() + 1);
+            let name = format!("{LOG}/{}", commit_name(version));
             let is_created = match self.place.create(&name, &bytes) {
                 Ok(is_created) => is_created,
                 // The answer may have been lost.
@@ -317,7 +302,7 @@ impl Commit {
                 size: i64::try_from(file.bytes).unwrap_or(i64::MAX),
                 modification_time: now,
                 data_change: true,
-                stats: Some(file.statistics.clone()),
+                stats: Some(statistics::text(&file.statistics)),
                 deletion_vector: None,
                 commit: 0,
             };
@@ -349,19 +334,4 @@ fn protocol(columns: &[Column]) -> Protocol {
         reader_features: feature(),
         writer_features: feature(),
     }
-}
-
-fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// A random UUID: hash maps of the standard library have random keys.
-fn identifier() -> String {
-    let random = || u128::from(RandomState::new().build_hasher().finish());
-    let bits = (random() << 64) | random();
-    let bits = bits & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
-    let digits = format!("{bits:032x}");
-    let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| digits.get(part));
-    parts.into_iter().flatten().collect::<Vec<_>>().join("-")
 }

@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::*;
 use crate::folder::{FolderOptions, LocalFolder};
 use crate::parquet::{ParquetOptions, ParquetSink};
+use crate::table::{FilesOf, LocalPlace, Place};
 
 fn batch(start: i64, rows: i64) -> RecordBatch {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(start..start + rows));
@@ -200,16 +201,12 @@ struct Faulty {
 }
 
 impl Place for Faulty {
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
+    fn list(&self, folder: &str) -> Result<Vec<String>> {
+        self.inner.list(folder)
     }
 
-    fn read(&self, name: &str, most: u64) -> Result<Vec<u8>> {
-        self.inner.read(name, most)
-    }
-
-    fn read_of_table(&self, path: &str, most: u64) -> Result<Vec<u8>> {
-        self.inner.read_of_table(path, most)
+    fn read(&self, path: &str, most: u64) -> Result<Vec<u8>> {
+        self.inner.read(path, most)
     }
 
     fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
@@ -229,8 +226,20 @@ impl Place for Faulty {
         self.inner.create(name, bytes)
     }
 
+    fn replace(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.inner.replace(path, bytes)
+    }
+
     fn delete(&self, path: &str) {
         self.inner.delete(path);
+    }
+
+    fn location(&self) -> Result<String> {
+        self.inner.location()
+    }
+
+    fn is_at(&self, location: &str) -> Result<bool> {
+        self.inner.is_at(location)
     }
 }
 

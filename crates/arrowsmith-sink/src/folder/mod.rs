@@ -40,8 +40,10 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderOptions {
     /// One level of folders `name=value` each, outermost first. A column that is named without a
-    /// function is in the names of folders only.
+    /// function is in the names of folders only, unless `keeps_columns` is set.
     pub partition_by: Vec<Partition>,
+    /// Whether such a column is in the files, too. Default: no.
+    pub keeps_columns: bool,
     /// Rows after which a file ends. Default: no limit.
     pub rows_per_file: Option<u64>,
     /// Bytes after which a file ends: at the end of the next batch, or of Parquet's row group.
@@ -67,6 +69,7 @@ impl Default for FolderOptions {
     fn default() -> Self {
         Self {
             partition_by: Vec::new(),
+            keeps_columns: false,
             rows_per_file: None,
             bytes_per_file: None,
             extension: "parquet".to_owned(),

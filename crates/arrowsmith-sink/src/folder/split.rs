@@ -54,14 +54,19 @@ impl Partitioner {
             fields.push(SortField::new(data_type));
             levels.push((partition.clone(), at));
         }
-        let in_name = |at: usize| levels.iter().any(|(level, of)| *of == at && level.is_whole());
+        let in_name = |at: usize| {
+            let is_of = |(level, of): &(Partition, usize)| *of == at && level.is_whole();
+            !options.keeps_columns && levels.iter().any(is_of)
+        };
         let kept: Vec<usize> = (0..schema.fields().len()).filter(|at| !in_name(*at)).collect();
         if kept.is_empty() && !levels.is_empty() {
             return Err(Error::schema("", "no column is left for the files"));
         }
         let schema = Arc::new(schema.project(&kept)?);
         // Readers would see one of the two.
-        let twice = levels.iter().map(|(level, _)| (level, level.name()));
+        let is_other =
+            |(level, _): &&(Partition, usize)| !options.keeps_columns || !level.is_whole();
+        let twice = levels.iter().filter(is_other).map(|(level, _)| (level, level.name()));
         if let Some((level, name)) =
             twice.into_iter().find(|(_, name)| schema.index_of(name).is_ok())
         {

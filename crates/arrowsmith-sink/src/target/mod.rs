@@ -19,10 +19,11 @@ use arrowsmith_core::{Error, Result};
 #[cfg(feature = "store")]
 use arrowsmith_source::store::StoreOptions;
 
-use crate::delta::{self, DeltaSink, FilesOf, LocalPlace, Place, Table};
+use crate::delta::{self, DeltaSink, Table};
 use crate::folder::{FolderOptions, FolderSink, LocalFolder};
 use crate::parquet::{ParquetOptions, SortedBy, Workers};
 use crate::sort::{SortOptions, SortSink};
+use crate::table::{FilesOf, LocalPlace, Place};
 pub use crate::text::TextCompression;
 
 pub use self::format::{FORMATS, Format, Named};

@@ -11,6 +11,7 @@ use arrow_array::types::Int64Type;
 use arrow_schema::{Schema, SchemaRef};
 use arrowsmith_core::{Error, FileErrorKind, Result};
 use arrowsmith_sink::delta;
+use arrowsmith_sink::table::{LocalPlace, Place};
 #[cfg(feature = "store")]
 use arrowsmith_source::store::{self, StoreOptions};
 use arrowsmith_source::{DataFile, Input, iceberg};
@@ -192,7 +193,7 @@ fn is_url(name: &str) -> bool {
 
 fn delta_table(name: &str) -> Result<Table> {
     let folder = Path::new(name);
-    delta_table_at(Arc::new(delta::LocalPlace::new(folder)), name, |file| {
+    delta_table_at(Arc::new(LocalPlace::new(folder)), name, |file| {
         Ok(Input::Path(folder.join(&file.path)))
     })
 }
@@ -209,7 +210,7 @@ fn delta_table_of_store(name: &str, options: &StoreOptions) -> Result<Table> {
 }
 
 fn delta_table_at(
-    place: Arc<dyn delta::Place>,
+    place: Arc<dyn Place>,
     name: &str,
     input: impl Fn(&delta::TableFile) -> Result<Input>,
 ) -> Result<Table> {
