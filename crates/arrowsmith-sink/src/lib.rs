@@ -4,7 +4,8 @@
 //! One module, and one feature, for each format: [`csv`], [`ipc`], [`json`], [`parquet`]. Each
 //! implements [`Sink`](arrowsmith_core::sink::Sink): it takes batches in order, never reorders
 //! rows, and its file appears only when it is complete. Others are sinks over them: [`folder`],
-//! many files, partitioned; [`delta`], a folder with a log that says which files are the table; [`sort`], which sorts what a file gets.
+//! many files, partitioned; [`delta`] and [`iceberg`], a folder with metadata that says which files
+//! are the table; [`sort`], which sorts what a file gets.
 //! Publishers, which send batches to a service and wait for receipts, are the crates
 //! `arrowsmith-publish-*`.
 
@@ -18,6 +19,8 @@ pub mod csv;
 pub mod delta;
 #[cfg(feature = "folder")]
 pub mod folder;
+#[cfg(feature = "iceberg")]
+pub mod iceberg;
 #[cfg(feature = "ipc")]
 pub mod ipc;
 #[cfg(feature = "json")]

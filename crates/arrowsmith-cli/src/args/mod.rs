@@ -155,7 +155,7 @@ pub struct FolderArgs {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub bytes_per_file: Option<u64>,
 
-    /// Add files to a folder that has some already, or rows to a Delta table
+    /// Add files to a folder that has some already, or rows to a table
     #[arg(long)]
     pub append: bool,
 

@@ -61,15 +61,14 @@ impl Target {
             return Err(crate::input::no_store(&path.display().to_string()));
         }
         let format = with_options(format, args)?;
-        let target = match is_folder {
-            _ if args.to.is_some_and(To::is_delta) => target::Target::delta(
-                path,
-                parquet_options(args),
-                folder_options(args),
-                args.folder.append,
-            ),
-            true => target::Target::folder(path, format, folder_options(args), args.folder.append),
-            false => target::Target::file(path, format),
+        let append = args.folder.append;
+        let target = match args.to.and_then(To::table) {
+            Some(table) => {
+                let (parquet, folder) = (parquet_options(args), folder_options(args));
+                target::Target::table(path, table, parquet, folder, append)
+            }
+            None if is_folder => target::Target::folder(path, format, folder_options(args), append),
+            None => target::Target::file(path, format),
         };
         let target = match sort_options(args) {
             Some(sort) => target.with_sort(sort),
@@ -156,7 +155,9 @@ fn sort_options(args: &OutputArgs) -> Option<SortOptions> {
 
 /// Whether an output is a folder of files.
 fn is_folder(path: &Path, args: &OutputArgs) -> bool {
-    args.to.is_some_and(To::is_delta) || args.folder.are_given() || target::Target::is_folder(path)
+    args.to.and_then(To::table).is_some()
+        || args.folder.are_given()
+        || target::Target::is_folder(path)
 }
 
 fn folder_options(args: &OutputArgs) -> FolderOptions {

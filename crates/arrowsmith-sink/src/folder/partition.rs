@@ -39,6 +39,10 @@ enum Part {
 const PARTS: [(&str, Part); 4] =
     [("year", Part::Year), ("month", Part::Month), ("day", Part::Day), ("hour", Part::Hour)];
 
+/// What Iceberg calls a partition by the values of a column.
+#[cfg(feature = "iceberg")]
+const IDENTITY: &str = "identity";
+
 impl FromStr for Partition {
     type Err = Error;
 
@@ -78,8 +82,22 @@ impl Partition {
         PARTS.iter().find(|(_, other)| *other == part).map(|(name, _)| *name)
     }
 
+    /// The partition by a transform of Iceberg; `None` for one that there is not.
+    #[cfg(feature = "iceberg")]
+    pub(crate) fn by_transform(transform: &str, column: &str) -> Option<Self> {
+        let part = PARTS.iter().find(|(name, _)| *name == transform).map(|(_, part)| *part);
+        let is_known = part.is_some() || transform == IDENTITY;
+        is_known.then(|| Self { column: column.to_owned(), part })
+    }
+
+    /// What Iceberg calls it.
+    #[cfg(feature = "iceberg")]
+    pub(crate) fn transform(&self) -> &'static str {
+        self.word().unwrap_or(IDENTITY)
+    }
+
     /// The column that it is computed from.
-    pub(super) fn column(&self) -> &str {
+    pub(crate) fn column(&self) -> &str {
         &self.column
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What writing tables has in common: where a table is, the files that a sink adds to it, and their
-//! statistics. What makes files part of a table is the format's business.
+//! What writing the tables of [`delta`](crate::delta) and [`iceberg`](crate::iceberg) has in
+//! common: where a table is, the files that a sink adds to it, and their statistics. What makes
+//! files part of a table is the format's business.
 
 mod files;
 mod place;

@@ -19,8 +19,9 @@ use arrowsmith_core::{Error, Result};
 #[cfg(feature = "store")]
 use arrowsmith_source::store::StoreOptions;
 
-use crate::delta::{self, DeltaSink, Table};
+use crate::delta::{self, DeltaSink};
 use crate::folder::{FolderOptions, FolderSink, LocalFolder};
+use crate::iceberg::{self, IcebergSink};
 use crate::parquet::{ParquetOptions, SortedBy, Workers};
 use crate::sort::{SortOptions, SortSink};
 use crate::table::{FilesOf, LocalPlace, Place};
@@ -32,14 +33,33 @@ pub use self::format::{FORMATS, Format, Named};
 const STARTS_MAX: u32 = 20;
 const START_AGAIN: Duration = Duration::from_millis(50);
 
+/// The formats of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Delta Lake.
+    Delta,
+    /// Apache Iceberg, of a file system or a store without a catalog.
+    Iceberg,
+}
+
+impl TableFormat {
+    /// What such a table is called.
+    fn called(self) -> &'static str {
+        match self {
+            Self::Delta => "a Delta table",
+            Self::Iceberg => "an Iceberg table",
+        }
+    }
+}
+
 /// A file or a folder of files, in the file system or in a store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     path: PathBuf,
     format: Format,
     folder: Option<FolderOptions>,
-    /// Whether the folder is a Delta table.
-    is_delta: bool,
+    /// The table that the folder is.
+    table: Option<TableFormat>,
     sort: Option<SortOptions>,
     append: bool,
     fsync: bool,
@@ -55,7 +75,7 @@ impl Target {
             path: path.into(),
             format,
             folder: None,
-            is_delta: false,
+            table: None,
             sort: None,
             append: false,
             fsync: false,
@@ -76,14 +96,16 @@ impl Target {
         Self { folder: Some(options), append, ..Self::file(path, format) }
     }
 
-    /// A Delta table, to which rows are added if there is one and `append` is given.
-    pub fn delta(
+    /// A table, to which rows are added if there is one and `append` is given.
+    pub fn table(
         path: impl Into<PathBuf>,
+        table: TableFormat,
         parquet: ParquetOptions,
         options: FolderOptions,
         append: bool,
     ) -> Self {
-        Self { is_delta: true, ..Self::folder(path, Format::Parquet(parquet), options, append) }
+        let folder = Self::folder(path, Format::Parquet(parquet), options, append);
+        Self { table: Some(table), ..folder }
     }
 
     /// With the rows of each file sorted.
@@ -163,33 +185,51 @@ impl Target {
         let make =
             Box::new(move |output, schema: &SchemaRef| self.sink(output, schema, workers.as_ref()));
         let options = options.clone();
-        if !self.is_delta {
+        let Some(format) = self.table else {
             self.is_no_table()?;
             let folder = self.files(self.append)?;
             on_exit(folder.cleanup());
             return Ok(Box::new(FolderSink::new(folder, schema, options, make)?));
-        }
+        };
         if let Format::Parquet(ParquetOptions { variant: true, .. }) = &self.format {
-            let message = "VARIANT is not written to Delta tables: their files have JSON as text";
-            return Err(Error::Config(message.to_owned()));
+            let to = format.called();
+            let message = format!("VARIANT is not written to {to}: its files have JSON as text");
+            return Err(Error::Config(message));
         }
-        let name = self.path.display().to_string();
-        let (table, folder) = self.table(&name)?;
-        if table.is_some() && !self.append {
-            let message = "there is a Delta table; with append, rows are added to it";
-            let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
-            return Err(Error::io(&self.path, error));
-        }
-        on_exit(folder.cleanup());
-        let files = FilesOf { folder, append: self.append, options, make };
-        Ok(Box::new(DeltaSink::new(table, self.place()?, &name, schema, files)?))
+        let (name, place, append) = (self.path.display().to_string(), self.place()?, self.append);
+        Ok(match format {
+            TableFormat::Delta => {
+                let load = || delta::Table::load(Arc::clone(&place), &name);
+                let (table, folder) = self.open_table(format, load)?;
+                on_exit(folder.cleanup());
+                let files = FilesOf { folder, append, options, make };
+                Box::new(DeltaSink::new(table, place, &name, schema, files)?)
+            }
+            TableFormat::Iceberg => {
+                let load = || iceberg::Table::load(Arc::clone(&place), &name);
+                let (table, folder) = self.open_table(format, load)?;
+                on_exit(folder.cleanup());
+                let files = FilesOf { folder, append, options, make };
+                Box::new(IcebergSink::new(table, place, &name, schema, files)?)
+            }
+        })
     }
 
     /// The table that is there, and the folder of its files.
-    fn table(&self, name: &str) -> Result<(Option<Table>, Box<dyn Folder>)> {
+    fn open_table<T>(
+        &self,
+        format: TableFormat,
+        load: impl Fn() -> Result<Option<T>>,
+    ) -> Result<(Option<T>, Box<dyn Folder>)> {
         let mut tries = 1;
         loop {
-            let table = Table::load(self.place()?, name)?;
+            let table = load()?;
+            if table.is_some() && !self.append {
+                let there = format.called();
+                let message = format!("there is {there}; with append, rows are added to it");
+                let error = io::Error::new(io::ErrorKind::AlreadyExists, message);
+                return Err(Error::io(&self.path, error));
+            }
             if table.is_some() {
                 let folder = self.files(true)?;
                 return Ok((table, folder));
@@ -227,14 +267,22 @@ impl Target {
 
     /// Files that were added to the folder of a table would not be in the table.
     fn is_no_table(&self) -> Result<()> {
-        if self.url().is_none() && self.path.join(delta::LOG).is_dir() {
-            let message = "is a Delta table, and its files have to be added as such";
-            return Err(Error::Config(format!("{}: {message}", self.path.display())));
+        if self.url().is_some() {
+            return Ok(());
         }
-        Ok(())
+        let is_metadata = |name: &String| name.ends_with(iceberg::METADATA_END);
+        let of = if self.path.join(delta::LOG).is_dir() {
+            TableFormat::Delta
+        } else if self.place()?.list(iceberg::METADATA)?.iter().any(is_metadata) {
+            TableFormat::Iceberg
+        } else {
+            return Ok(());
+        };
+        let message = format!("is {}, and its files have to be added as such", of.called());
+        Err(Error::Config(format!("{}: {message}", self.path.display())))
     }
 
-    /// Where the log of a table is.
+    /// Where a table is.
     fn place(&self) -> Result<Arc<dyn Place>> {
         #[cfg(feature = "store")]
         if let Some(url) = self.url() {

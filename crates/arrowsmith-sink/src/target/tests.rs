@@ -84,14 +84,15 @@ fn a_table_is_written_as_one() {
         sink.finish()
     };
     let (parquet, options) = (ParquetOptions::default(), FolderOptions::default());
-    let table = |append| Target::delta(&path, parquet.clone(), options.clone(), append);
+    let table =
+        |append| Target::table(&path, TableFormat::Delta, parquet.clone(), options.clone(), append);
     assert_eq!(write(table(false)).unwrap().rows, 3);
     assert_eq!(write(table(true)).unwrap().rows, 3);
     assert!(matches!(write(table(false)), Err(Error::Io { .. })));
     let format = Format::Parquet(parquet.clone());
     let folder = Target::folder(&path, format, options.clone(), true);
     assert!(matches!(write(folder), Err(Error::Config(_))));
-    let read = Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
+    let read = delta::Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
     assert_eq!((read.version(), read.files().unwrap().len()), (1, 2));
 }
 
@@ -105,13 +106,13 @@ fn tables_are_started_by_several() {
         let path = outer.path().join(round.to_string());
         let table = || {
             let (parquet, options) = (ParquetOptions::default(), FolderOptions::default());
-            let target = Target::delta(&path, parquet, options, true);
+            let target = Target::table(&path, TableFormat::Delta, parquet, options, true);
             let mut sink = target.open(&batch.schema(), |_| {}).unwrap();
             sink.write(&batch).unwrap();
             sink.finish().unwrap();
         };
         thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(table))));
-        let read = Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
+        let read = delta::Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
         assert_eq!((read.version(), read.files().unwrap().len()), (4, 5));
     }
     // What is not a table stays none.
@@ -119,7 +120,7 @@ fn tables_are_started_by_several() {
     fs::create_dir(&path).unwrap();
     fs::write(path.join("a.parquet"), "x").unwrap();
     let options = (ParquetOptions::default(), FolderOptions::default());
-    let target = Target::delta(&path, options.0, options.1, true);
+    let target = Target::table(&path, TableFormat::Delta, options.0, options.1, true);
     let error = target.open(&batch.schema(), |_| {}).err().unwrap();
     assert!(error.to_string().contains("not empty"), "{error}");
 }

@@ -136,7 +136,7 @@ fn records(folder: &Folder, name: &str) -> Vec<String> {
 
 /// Not a result of the options: what an output cannot hold.
 fn is_unsupported(ran: &Ran) -> bool {
-    ["Delta tables have no", "no order to sort by", "no such column to sort by"]
+    ["tables have no", "of version 2 have no", "no order to sort by", "no such column to sort by"]
         .iter()
         .any(|reason| ran.stderr.contains(reason))
 }
@@ -174,6 +174,7 @@ fn check(seed: u64) -> bool {
         ("b.arrow", &["--batch-rows", "3"]),
         ("b", &["--to", "delta"]),
         ("b", &["--to", "delta", "--append", "--rows-per-file", "4"]),
+        ("b", &["--to", "iceberg", "--append", "--rows-per-file", "4"]),
     ]);
     more.extend(["-o", name]);
     more.extend(to);
@@ -199,7 +200,7 @@ fn check(seed: u64) -> bool {
     }
     let mut back = vec!["convert", "-q", name, "-o", "b.jsonl"];
     if name == "b" {
-        back.extend(["--format", "delta"]);
+        back.extend(["--format", to[1]]);
     }
     let ran = folder.run(&back);
     let (empty, rows) = (ran.stderr.contains("has no files"), records(&folder, "a.jsonl"));

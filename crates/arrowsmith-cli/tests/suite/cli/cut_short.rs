@@ -25,8 +25,9 @@ struct Job {
 }
 
 impl Job {
-    fn is_table(&self) -> bool {
-        self.target == "table"
+    /// The format of the table that it adds to.
+    fn table(&self) -> Option<&str> {
+        TABLES.iter().find(|(target, _)| *target == self.target).map(|(_, format)| *format)
     }
 
     fn args(&self) -> Vec<&str> {
@@ -34,6 +35,9 @@ impl Job {
         [&["convert", "-q", from, "-o", self.target], self.words].concat()
     }
 }
+
+/// Tables that are there, and their formats.
+const TABLES: [(&str, &str); 2] = [("table", "delta"), ("lake", "iceberg")];
 
 const JOBS: &[Job] = &[
     Job { target: "out.parquet", words: &[], is_stream: false },
@@ -71,6 +75,11 @@ const JOBS: &[Job] = &[
         ],
         is_stream: true,
     },
+    Job {
+        target: "lake",
+        words: &["--to", "iceberg", "--append", "--columns", "id,level", "--rows-per-file", "900"],
+        is_stream: true,
+    },
 ];
 
 fn lines(rows: std::ops::Range<u64>) -> String {
@@ -83,13 +92,15 @@ fn lines(rows: std::ops::Range<u64>) -> String {
     text
 }
 
-/// A folder with the input and a table.
+/// A folder with the input and the tables.
 fn prepare() -> Folder {
     let folder = Folder::new();
     folder.write("first.jsonl", lines(0..BEFORE));
-    let create = ["convert", "-q", "first.jsonl", "-o", "table", "--to", "delta"];
-    let some = ["--columns", "id,level", "--partition-by", "level"];
-    folder.run(&[&create[..], &some].concat()).assert_status(0);
+    for (target, format) in TABLES {
+        let create = ["convert", "-q", "first.jsonl", "-o", target, "--to", format];
+        let some = ["--columns", "id,level", "--partition-by", "level"];
+        folder.run(&[&create[..], &some].concat()).assert_status(0);
+    }
     folder.write("in.jsonl", lines(0..ROWS));
     folder
 }
@@ -110,9 +121,11 @@ fn rows(folder: &Folder, job: &Job) -> Option<u64> {
     if !folder.path(job.target).exists() {
         return None;
     }
-    let format: &[&str] = if job.is_table() { &["--format", "delta"] } else { &[] };
-    let read = ["convert", "-q", job.target, "-o", "read.jsonl", "--columns", "id"];
-    folder.run(&[&read[..], format].concat()).assert_status(0);
+    let mut read = vec!["convert", "-q", job.target, "-o", "read.jsonl", "--columns", "id"];
+    if let Some(format) = job.table() {
+        read.extend(["--format", format]);
+    }
+    folder.run(&read).assert_status(0);
     Some(folder.read("read.jsonl").iter().filter(|byte| **byte == b'\n').count() as u64)
 }
 
@@ -121,7 +134,7 @@ fn is_after(folder: &Folder, job: &Job, before: Option<u64>, about: &str) -> boo
     let found = rows(folder, job);
     let after = Some(before.unwrap_or(0) + ROWS);
     assert!(found == before || found == after, "{about}: {found:?} rows, before {before:?}");
-    if !job.is_table() && found.is_some() {
+    if job.table().is_none() && found.is_some() {
         let path = folder.path(job.target);
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
     }
@@ -187,7 +200,7 @@ fn a_full_disk_leaves_nothing_half_visible() {
             assert!(!ran.stderr.contains("panicked") && [0, 1].contains(&ran.status), "{about}");
             assert_eq!(is_after(&folder, job, before, &about), ran.status == 0, "{about}");
             failed += usize::from(ran.status == 1);
-            before = if job.is_table() { rows(&folder, job) } else { None };
+            before = job.table().and_then(|_| rows(&folder, job));
             let mut left = folder.names();
             left.retain(|name| !names.contains(name) && name != "read.jsonl");
             assert!(left.is_empty(), "{left:?}: {about}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `--format iceberg`: tables that pyiceberg made (`testdata/iceberg/make.py`), moved to here, with
-//! the rows that it reads of them.
+//! the rows that it reads of them; and `--to iceberg`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -287,4 +287,49 @@ fn what_cannot_be_read_exactly_is_refused() {
     assert!(ran.stderr.contains("there is no Iceberg table"), "{}", ran.stderr);
     let two = folder.run(&["convert", "a", "b", "--format", "iceberg", "-o", "x.arrow"]);
     assert!(two.status == 2 && two.stderr.contains("reads one table"), "{}", two.stderr);
+}
+
+#[test]
+fn a_table_is_written_grows_and_is_read() {
+    let folder = Folder::new();
+    let lines = |rows: std::ops::Range<i64>| {
+        let line = |n: i64| {
+            let (level, minute) = (["info", "a/b ä%"][usize::try_from(n % 2).unwrap()], n % 60);
+            let rest = format!("\"ts\":\"2024-03-05T01:{minute:02}:00Z\",\"tags\":[\"{n}\"]");
+            format!("{{\"id\":{n},\"level\":\"{level}\",{rest}}}\n")
+        };
+        rows.map(line).collect::<String>()
+    };
+    folder.write("in.jsonl", lines(0..300));
+    let write = ["convert", "-q", "in.jsonl", "-o", "t", "--to", "iceberg", "--infer-timestamps"];
+    let by = ["--partition-by", "level,hour(ts)", "--rows-per-file", "100"];
+    folder.run(&[&write[..], &by].concat()).assert_status(0);
+    for (args, status, expected) in [
+        (&write[..], 1, "there is an Iceberg table"),
+        (&["convert", "in.jsonl", "-o", "t/", "--append"], 2, "added as such"),
+        (&["convert", "in.jsonl", "-o", "-", "--to", "iceberg"], 2, "standard output"),
+        (&["convert", "in.jsonl", "-o", "v", "--to", "iceberg", "--variant"], 2, "VARIANT"),
+    ] {
+        let ran = folder.run(args);
+        assert!(ran.status == status && ran.stderr.contains(expected), "{args:?}: {}", ran.text());
+    }
+    folder.write("in.jsonl", lines(300..400));
+    folder.run(&[&write[..], &["--append"]].concat()).assert_status(0);
+    for engine in ["cpu", "reference"] {
+        let all = read(&folder, "t", &["--engine", engine]);
+        let mut ids = all.column(0).as_primitive::<Int64Type>().values().to_vec();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..400).collect::<Vec<_>>(), "{engine}");
+        let some = ["--engine", engine, "--where", "level = 'a/b ä%' and id >= 300"];
+        assert_eq!(read(&folder, "t", &some).num_rows(), 50, "{engine}");
+    }
+    let table = folder.path("t/data");
+    let folders = fs::read_dir(&table).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut folders: Vec<_> = folders.map(|name| name.into_string().unwrap()).collect();
+    folders.sort();
+    assert_eq!(folders, ["level=a%2Fb ä%25", "level=info"]);
+    // A table of a catalog.
+    let table = changed(&folder, "types", |_| {});
+    let ran = folder.run(&["convert", "in.jsonl", "-o", &table, "--to", "iceberg", "--append"]);
+    assert!(ran.status == 1 && ran.stderr.contains("only its catalog"), "{}", ran.text());
 }
