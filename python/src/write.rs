@@ -12,7 +12,7 @@ use arrowsmith_core::sink::SinkSummary;
 use arrowsmith_sink::folder::FolderOptions;
 use arrowsmith_sink::parquet::{Choice, Codec, ParquetOptions};
 use arrowsmith_sink::sort::SortOptions;
-use arrowsmith_sink::target::{Format, Target, TextCompression};
+use arrowsmith_sink::target::{Format, TableFormat, Target, TextCompression};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -157,7 +157,7 @@ fn given_target(
     if given.has_sort_memory && given.sort.keys.is_empty() {
         return Err(config(py, "sort_memory needs sort_by".to_owned()));
     }
-    let is_folder = given.is_folder || given.is_delta || Target::is_folder(&path);
+    let is_folder = given.is_folder || given.table.is_some() || Target::is_folder(&path);
     let format = match format.or_else(|| Format::by_extension(&path)) {
         Some(format) => format,
         None if is_folder => Format::Parquet(ParquetOptions::default()),
@@ -165,7 +165,7 @@ fn given_target(
     };
     let format = match format {
         Format::Parquet(_) => Format::Parquet(given.parquet.clone()),
-        _ if given.is_parquet || given.is_delta => {
+        _ if given.is_parquet || given.table.is_some() => {
             let message = "encodings, bloom_filters, variant, row_group_rows, row_group_bytes and \
                            table are for Parquet";
             return Err(config(py, message.to_owned()));
@@ -182,10 +182,10 @@ fn given_target(
             }
         },
     };
-    let target = match is_folder {
-        _ if given.is_delta => Target::delta(path, given.parquet, given.folder, given.append),
-        true => Target::folder(path, format, given.folder, given.append),
-        false => Target::file(path, format),
+    let target = match given.table {
+        Some(table) => Target::table(path, table, given.parquet, given.folder, given.append),
+        None if is_folder => Target::folder(path, format, given.folder, given.append),
+        None => Target::file(path, format),
     };
     let target = match given.sort.keys.is_empty() {
         true => target,
@@ -221,7 +221,7 @@ struct Given {
     has_codec: bool,
     sort: SortOptions,
     has_sort_memory: bool,
-    is_delta: bool,
+    table: Option<TableFormat>,
     folder: FolderOptions,
     has_partitions_max: bool,
     is_folder: bool,
@@ -272,8 +272,12 @@ impl Given {
             }
             "sort_memory" => self.sort.bytes_max = number(name, value)?,
             "table" => match text(name, value)?.as_str() {
-                "delta" => self.is_delta = true,
-                other => return Err(config(py, format!("table {other:?}: there is delta"))),
+                "delta" => self.table = Some(TableFormat::Delta),
+                "iceberg" => self.table = Some(TableFormat::Iceberg),
+                other => {
+                    let there = "there are delta, iceberg";
+                    return Err(config(py, format!("table {other:?}: {there}")));
+                }
             },
             "rows_per_file" => self.folder.rows_per_file = Some(number(name, value)? as u64),
             "bytes_per_file" => self.folder.bytes_per_file = Some(number(name, value)? as u64),

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Delta and Iceberg tables as sources, whole, lazy, and in parts for other processes."""
+"""Delta and Iceberg tables as sources, whole, lazy, and in parts for other processes; and Iceberg
+tables as pyiceberg reads what is written."""
 
 import asyncio
+import datetime as dt
 import json
 import pickle
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.table import StaticTable
 
 import arrowsmith
 from arrowsmith import ConfigError
@@ -146,6 +151,110 @@ def test_rows_that_iceberg_tables_have_deleted() -> None:
     assert sorted(pa.table(scan)["n"].to_pylist()) == expected
     parts = pickle.loads(pickle.dumps(scan.split(1)))
     assert sorted(n for part in parts for n in pa.table(part)["n"].to_pylist()) == expected
+
+
+def wide(start: int, count: int) -> pa.Table:
+    """Every type that an Iceberg table has, with nulls."""
+    numbers = range(start, start + count)
+    day, time = dt.date(1969, 12, 30), dt.datetime(1969, 12, 30, 23, tzinfo=dt.timezone.utc)
+    columns: dict[str, tuple[Any, list[Any]]] = {
+        "id": (pa.int64(), list(numbers)),
+        "small": (pa.int16(), [n - 50 for n in numbers]),
+        "large": (pa.uint64(), [2**64 - 1 - n for n in numbers]),
+        "ok": (pa.bool_(), [n % 2 == 0 for n in numbers]),
+        "x": (pa.float64(), [-n / 4 for n in numbers]),
+        "f": (pa.float32(), [n / 8 - 3 for n in numbers]),
+        "price": (pa.decimal128(9, 2), [Decimal(50 - n).scaleb(-2) for n in numbers]),
+        "day": (pa.date32(), [day + dt.timedelta(days=n % 5) for n in numbers]),
+        "ts": (pa.timestamp("ms", "Europe/Paris"), [time + dt.timedelta(hours=n) for n in numbers]),
+        "local": (pa.timestamp("us"), [dt.datetime(2024, 1, 1, 0, n % 60) for n in numbers]),
+        "at": (pa.time32("s"), [dt.time(n % 24, 1) for n in numbers]),
+        "key": (pa.string(), [f"k/{n % 3} ä%" for n in numbers]),
+        "text": (pa.large_string(), ["é" * (n % 50) + str(n) for n in numbers]),
+        "bytes": (pa.binary(), [bytes([n % 256]) for n in numbers]),
+        "fixed": (pa.binary(3), [b"abc" for _ in numbers]),
+        "tags": (pa.list_(pa.string()), [["a", None][: n % 3] for n in numbers]),
+        "pair": (
+            pa.struct({"a": pa.int8(), "b": pa.list_(pa.int32())}),
+            [{"a": n % 9, "b": [n]} for n in numbers],
+        ),
+        "map": (pa.map_(pa.string(), pa.int64()), [[("k", n), ("l", None)] for n in numbers]),
+    }
+
+    def column(data_type: pa.DataType, values: list[Any]) -> pa.Array:
+        return pa.array([None if n % 7 == 6 else v for n, v in enumerate(values)], data_type)
+
+    arrays = {name: column(*of) for name, of in columns.items() if name != "id"}
+    return pa.table({"id": pa.array(columns["id"][1], pa.int64()), **arrays})
+
+
+PARTITIONS: list[list[str]] = [
+    [],
+    ["key"],
+    ["day(ts)", "ok"],
+    ["month(day)", "small"],
+    ["hour(local)"],
+    ["year(day)", "price"],
+    ["large"],
+    ["day", "local"],
+    ["ts"],
+]
+
+
+@pytest.mark.parametrize("by", PARTITIONS, ids=",".join)
+def test_pyiceberg_reads_what_is_written(tmp_path: Path, by: list[str]) -> None:
+    root = tmp_path / "a table"
+    first, second = wide(0, 60), wide(60, 30).drop(["f", "tags"])
+    arrowsmith.write_parquet(first, root, table="iceberg", partition_by=by or None)
+    arrowsmith.write_parquet(second, root, table="iceberg", append=True, rows_per_file=10)
+    assert (root / "metadata/version-hint.text").read_text() == "2"
+    table = StaticTable.from_metadata(f"file://{root}/metadata/v2.metadata.json")
+
+    def sorted_rows(found: pa.Table) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = found.sort_by("id").to_pylist()
+        return rows
+
+    # The types of a table: what was written has others for some.
+    schema = table.scan().to_arrow().schema
+    nulls = {"f": pa.nulls(30), "tags": pa.nulls(30)}
+    second = pa.table({**{name: second[name] for name in second.column_names}, **nulls})
+    everything = pa.concat_tables(
+        t.select(first.column_names).cast(schema) for t in (first, second)
+    )
+    expected = sorted_rows(everything)
+    assert sorted_rows(table.scan().to_arrow()) == expected
+    assert sorted_rows(pa.table(arrowsmith.read_parquet(root, table="iceberg"))) == expected
+    # Files are left out by their partitions and statistics, and no rows with them.
+    conditions: list[tuple[str, Callable[[dict[str, Any]], bool]]] = [
+        ("id >= 80", lambda row: row["id"] >= 80),
+        ("x > -1 and x < 0", lambda row: row["x"] is not None and -1 < row["x"] < 0),
+        ("f < -2.5", lambda row: row["f"] is not None and row["f"] < -2.5),
+        ("small = 7", lambda row: row["small"] == 7),
+        ("key = 'k/1 ä%'", lambda row: row["key"] == "k/1 ä%"),
+        ("key is null", lambda row: row["key"] is None),
+        ("day <= '1969-12-31'", lambda row: str(row["day"] or "z") <= "1969-12-31"),
+        ("price < 0", lambda row: row["price"] is not None and row["price"] < 0),
+        ("ok = true", lambda row: row["ok"] is True),
+        ("large > 18446744073709551600", lambda row: (row["large"] or 0) > 2**64 - 16),
+        (
+            "text > 'ééééééééééééééééééééééééééééééééééééééé'",
+            lambda row: (row["text"] or "") > "é" * 39,
+        ),
+        (
+            "ts < '1970-01-01T00:00:00+00:00'",
+            lambda row: (
+                row["ts"] is not None
+                and row["ts"] < dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+            ),
+        ),
+    ]
+    for condition, is_met in conditions:
+        found = sorted_rows(table.scan(row_filter=condition).to_arrow())
+        assert found == [row for row in expected if is_met(row)], condition
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    assert snapshot.summary is not None
+    assert snapshot.summary["total-records"] == "90"
 
 
 def test_errors(delta: Path, tmp_path: Path) -> None:

@@ -324,7 +324,7 @@ def test_options_are_checked(tmp_path: Path) -> None:
         ({"sort_memory": 5}, arrowsmith.ConfigError, "needs sort_by"),
         ({"sort_by": "nope"}, arrowsmith.SchemaError, "no such column"),
         ({"sort_by": "n", "bytes_per_file": 9}, arrowsmith.ConfigError, "limit its rows"),
-        ({"table": "hudi"}, arrowsmith.ConfigError, "there is delta"),
+        ({"table": "hudi"}, arrowsmith.ConfigError, "there are delta, iceberg"),
         ({"nope": 1}, TypeError, "no such option"),
     ]
     for options, error, message in wrong:

@@ -111,8 +111,9 @@ class WriteOptions(TypedDict, total=False):
     """Rows of a file that are sorted in memory, in bytes; more go to temporary files. Default:
     256 MiB."""
 
-    table: Literal["delta"] | None
-    """Write a Delta table, or with ``append`` add rows to one. The target is its folder."""
+    table: Literal["delta", "iceberg"] | None
+    """Write a table, or with ``append`` add rows to one. The target is its folder. An Iceberg table
+    is one of the file system or the store, without a catalog."""
 
     partition_by: Sequence[str] | None
     """Write a folder ``name=value`` for each value of these columns, or of ``year(c)``,
