@@ -436,7 +436,7 @@ impl Commit {
         // The files are written, with the ids of their columns.
         let has_same =
             table.columns()? == self.schema["fields"].as_array().map_or(&[][..], |it| it);
-        if !has_same || table.spec_fields() != self.fields {
+        if !has_same || table.spec_fields() != self.fields || table.spec()?.id != self.spec.id {
             let what = "with other columns or partitions";
             return Err(Error::Config(format!("{}: {message}, {what}", self.name)));
         }
