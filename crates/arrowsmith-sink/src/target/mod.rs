@@ -271,9 +271,11 @@ impl Target {
             return Ok(());
         }
         let is_metadata = |name: &String| name.ends_with(iceberg::METADATA_END);
+        // What cannot be listed is no such folder.
+        let metadata = self.place()?.list(iceberg::METADATA).unwrap_or_default();
         let of = if self.path.join(delta::LOG).is_dir() {
             TableFormat::Delta
-        } else if self.place()?.list(iceberg::METADATA)?.iter().any(is_metadata) {
+        } else if metadata.iter().any(is_metadata) {
             TableFormat::Iceberg
         } else {
             return Ok(());

@@ -94,6 +94,11 @@ fn a_table_is_written_as_one() {
     assert!(matches!(write(folder), Err(Error::Config(_))));
     let read = delta::Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
     assert_eq!((read.version(), read.files().unwrap().len()), (1, 2));
+    // A file with the name of a folder that a table would have does not make it one.
+    let other = outer.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("metadata"), "x").unwrap();
+    write(Target::folder(&other, Format::Parquet(parquet), options, true)).unwrap();
 }
 
 /// First appends at the same time: all rows are in one table.
@@ -102,18 +107,27 @@ fn tables_are_started_by_several() {
     let outer = tempfile::tempdir().unwrap();
     let column: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let batch = RecordBatch::try_from_iter([("n", column)]).unwrap();
-    for round in 0..20 {
+    for round in 0..40 {
         let path = outer.path().join(round.to_string());
+        let format = [TableFormat::Delta, TableFormat::Iceberg][round % 2];
         let table = || {
             let (parquet, options) = (ParquetOptions::default(), FolderOptions::default());
-            let target = Target::table(&path, TableFormat::Delta, parquet, options, true);
+            let target = Target::table(&path, format, parquet, options, true);
             let mut sink = target.open(&batch.schema(), |_| {}).unwrap();
             sink.write(&batch).unwrap();
             sink.finish().unwrap();
         };
         thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(table))));
-        let read = delta::Table::load(Arc::new(LocalPlace::new(&path)), "t").unwrap().unwrap();
-        assert_eq!((read.version(), read.files().unwrap().len()), (4, 5));
+        let place = Arc::new(LocalPlace::new(&path));
+        if format == TableFormat::Delta {
+            let read = delta::Table::load(place, "t").unwrap().unwrap();
+            assert_eq!((read.version(), read.files().unwrap().len()), (4, 5));
+        } else {
+            let read = iceberg::Table::load(place, "t").unwrap().unwrap();
+            let place = arrowsmith_source::iceberg::LocalPlace;
+            let files = arrowsmith_source::iceberg::Table::load(&place, path.to_str().unwrap());
+            assert_eq!((read.version(), files.unwrap().files.len()), (5, 5));
+        }
     }
     // What is not a table stays none.
     let path = outer.path().join("other");
