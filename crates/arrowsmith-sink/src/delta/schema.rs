@@ -67,6 +67,21 @@ pub(super) fn text(columns: &[Column]) -> String {
     json!({"type": "struct", "fields": fields}).to_string()
 }
 
+/// Checks that what reads the log reads these columns of a table that is created.
+///
+/// # Errors
+/// [`Error::Schema`] for a column that is nested too deeply.
+pub(super) fn can_be_read(columns: &[Column]) -> Result<()> {
+    for column in columns {
+        let read = parse(&text(std::slice::from_ref(column)));
+        if read.and_then(|columns| arrow(&columns, ColumnMapping::None)).is_err() {
+            let message = "is nested too deeply for the log of a table";
+            return Err(Error::schema(&column.name, message));
+        }
+    }
+    Ok(())
+}
+
 /// The columns of a schema of a table, as text.
 pub(super) fn parse(text: &str) -> Result<Vec<Column>> {
     let malformed = || Error::schema("", "the table's schema is malformed");

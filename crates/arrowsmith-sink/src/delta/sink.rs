@@ -71,7 +71,10 @@ impl<'a> DeltaSink<'a> {
         let partitions = options.partition_by.iter();
         let partitions: Vec<String> = partitions.map(|partition| partition.name()).collect();
         let columns = match &table {
-            None => None,
+            None => {
+                schema::can_be_read(&given)?;
+                None
+            }
             Some(table) => {
                 table.check_append()?;
                 if table.partition_columns() != partitions {

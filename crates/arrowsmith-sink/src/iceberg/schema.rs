@@ -144,6 +144,19 @@ pub(super) fn type_of(field: &Field, ids: &mut Ids) -> Value {
     json!(name)
 }
 
+/// Checks that what reads metadata reads these columns of a table that is created.
+pub(super) fn can_be_read(columns: &[Value]) -> Result<()> {
+    for column in columns {
+        // As deep as columns are in metadata.
+        let text = format!("[[[[{column}]]]]");
+        if serde_json::from_str::<Value>(&text).is_err() {
+            let name = column["name"].as_str().unwrap_or_default();
+            return Err(Error::schema(name, "is nested too deeply for the metadata of a table"));
+        }
+    }
+    Ok(())
+}
+
 /// A column of a table, or a field of a struct.
 pub(super) fn column(name: &str, id: i32, kind: Value) -> Value {
     json!({"id": id, "name": name, "required": false, "type": kind})

@@ -161,6 +161,7 @@ fn create(
         columns.map(|(field, id)| (field.name().as_str(), id, schema::type_of(field, &mut ids)));
     let schema = metadata::schema(columns.collect());
     let columns = schema["fields"].as_array().map_or(&[][..], Vec::as_slice);
+    schema::can_be_read(columns)?;
     let spec = Spec::new(partitions, columns)?;
     let conversions = fields.iter().zip(columns).map(|(field, column)| Conversion {
         field: schema::identified(field, &column["id"], &column["type"]),

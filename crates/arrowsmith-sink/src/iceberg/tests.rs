@@ -247,6 +247,32 @@ fn columns_have_ids_at_any_depth() {
     assert!(error.contains(expected), "{error}");
 }
 
+/// What is written can be read again, however deep it is.
+#[test]
+fn columns_that_are_too_deep_are_refused() {
+    let outer = tempfile::tempdir().unwrap();
+    let mut column: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let mut written = 0;
+    for depth in 1..60 {
+        let field = Arc::new(Field::new("n", column.data_type().clone(), true));
+        column = Arc::new(StructArray::new(vec![field].into(), vec![column], None));
+        let batch = RecordBatch::try_from_iter([("n", Arc::clone(&column))]).unwrap();
+        let path = outer.path().join(depth.to_string());
+        match write(&path, &batch, &[]) {
+            Ok(()) => {
+                assert_eq!(load(&path).files.len(), 1, "{depth}");
+                write(&path, &batch, &[]).unwrap();
+                written = depth;
+            }
+            Err(error) => {
+                assert!(error.to_string().contains("too deeply"), "{error}");
+                assert!(!path.join(METADATA).exists());
+            }
+        }
+    }
+    assert!((30..59).contains(&written), "{written}");
+}
+
 #[test]
 fn columns_are_those_of_the_table() {
     let outer = tempfile::tempdir().unwrap();
