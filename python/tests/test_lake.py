@@ -257,6 +257,30 @@ def test_pyiceberg_reads_what_is_written(tmp_path: Path, by: list[str]) -> None:
     assert snapshot.summary["total-records"] == "90"
 
 
+def test_structs_may_lack_fields_of_the_table(tmp_path: Path) -> None:
+    root = tmp_path / "t"
+    whole = [{"id": 1, "u": {"a": 1, "b": {"c": "x", "d": 2}, "l": [{"m": 1, "n": 2}]}}]
+    parts = [
+        {"id": 2, "u": {"b": {"d": 5}}},
+        {"id": 3, "u": {"l": [{"n": 7}], "b": {"d": 1, "c": "y"}, "a": 3}},
+    ]
+    for row in [*whole, *parts]:
+        rows = pa.Table.from_pylist([row])
+        arrowsmith.write_parquet(rows, root, table="iceberg", append=True)
+    table = StaticTable.from_metadata(f"file://{root}/metadata/v3.metadata.json")
+    expected = [
+        *whole,
+        {"id": 2, "u": {"a": None, "b": {"c": None, "d": 5}, "l": None}},
+        {"id": 3, "u": {"a": 3, "b": {"c": "y", "d": 1}, "l": [{"m": None, "n": 7}]}},
+    ]
+    assert table.scan().to_arrow().sort_by("id").to_pylist() == expected
+    found = pa.table(arrowsmith.read_parquet(root, table="iceberg"))
+    assert found.sort_by("id").to_pylist() == expected
+    other = pa.Table.from_pylist([{"id": 4, "u": {"a": 1, "z": 1}}])
+    with pytest.raises(arrowsmith.SchemaError, match=r"not struct<a: long, z: long>"):
+        arrowsmith.write_parquet(other, root, table="iceberg", append=True)
+
+
 def test_errors(delta: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no Delta table"):
         arrowsmith.read_parquet(tmp_path, table="delta")

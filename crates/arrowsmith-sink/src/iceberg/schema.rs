@@ -174,7 +174,7 @@ pub(super) fn shown(kind: &Value) -> String {
             format!("map<{key}, {value}{}>", null(&kind["value-required"]))
         }
         Some("struct") => {
-            let fields = kind["fields"].as_array().into_iter().flatten().map(|field| {
+            let fields = fields(kind).iter().map(|field| {
                 let name = field["name"].as_str().unwrap_or_default();
                 format!("{name}: {}{}", shown(&field["type"]), null(&field["required"]))
             });
@@ -184,8 +184,8 @@ pub(super) fn shown(kind: &Value) -> String {
     }
 }
 
-/// Whether a column of a type can be written to one of a table: they are the same but for ids and
-/// documentation.
+/// Whether a column of a type can be written to one of a table: they are the same but for ids,
+/// documentation, and fields of structs that are in another order, or missing and may be null.
 pub(super) fn same(given: &Value, table: &Value) -> bool {
     if let (Some(given), Some(table)) = (given.as_str(), table.as_str()) {
         return given.split(' ').collect::<String>() == table.split(' ').collect::<String>();
@@ -197,17 +197,24 @@ pub(super) fn same(given: &Value, table: &Value) -> bool {
             Some("list") => part("element") && may_be_null("element-required"),
             Some("map") => part("key") && part("value") && may_be_null("value-required"),
             Some("struct") => {
-                let fields = |of: &Value| of["fields"].as_array().cloned().unwrap_or_default();
-                let (given, table) = (fields(given), fields(table));
-                given.len() == table.len()
-                    && given.iter().zip(&table).all(|(given, table)| {
-                        given["name"] == table["name"]
-                            && table["required"] == json!(false)
-                            && same(&given["type"], &table["type"])
-                    })
+                let may_be_null = |column: &Value| column["required"] == json!(false);
+                let is_known = |given: &Value| {
+                    let of_table = field_named(table, &given["name"]);
+                    of_table.is_some_and(|of_table| same(&given["type"], &of_table["type"]))
+                };
+                fields(table).iter().all(may_be_null) && fields(given).iter().all(is_known)
             }
             _ => false,
         }
+}
+
+/// The fields of a struct.
+fn fields(kind: &Value) -> &[Value] {
+    kind["fields"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn field_named<'a>(kind: &'a Value, name: &Value) -> Option<&'a Value> {
+    fields(kind).iter().find(|field| field["name"] == *name)
 }
 
 /// The Arrow type of a column of a table that has every value of a narrower type; `None` if there
@@ -259,10 +266,10 @@ pub(super) fn identified(field: &Field, id: &Value, kind: &Value) -> Field {
         T::List(item) => T::List(part(item, "element-id", "element")),
         T::LargeList(item) => T::LargeList(part(item, "element-id", "element")),
         T::Struct(fields) => {
-            let of_table = kind["fields"].as_array().cloned().unwrap_or_default();
-            let fields = fields.iter().zip(&of_table);
-            let fields = fields
-                .map(|(field, column)| Arc::new(identified(field, &column["id"], &column["type"])));
+            let fields = fields.iter().map(|field| match field_named(kind, &json!(field.name())) {
+                Some(column) => Arc::new(identified(field, &column["id"], &column["type"])),
+                None => Arc::clone(field),
+            });
             T::Struct(fields.collect())
         }
         T::Map(entries, sorted) => match entries.data_type() {
@@ -281,4 +288,46 @@ pub(super) fn identified(field: &Field, id: &Value, kind: &Value) -> Field {
     let mut metadata = field.metadata().clone();
     metadata.insert(FIELD_ID_KEY.to_owned(), id.to_string());
     field.clone().with_data_type(data_type).with_metadata(metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_written_to_a_column() {
+        let text = |kind: &str| kind.replace('\'', "\"");
+        let parsed = |kind: &str| serde_json::from_str::<Value>(&text(kind)).unwrap();
+        let record = |fields: &[(&str, bool, &str)]| {
+            let fields = fields.iter().enumerate().map(|(id, (name, required, kind))| {
+                json!({"id": id, "name": name, "required": required, "type": parsed(kind)})
+            });
+            json!({"type": "struct", "fields": fields.collect::<Vec<_>>()})
+        };
+        let list = |required: bool, element: Value| {
+            json!({"type": "list", "element-id": 7, "element": element,
+                "element-required": required})
+        };
+        let (int, long) = (parsed("'int'"), parsed("'long'"));
+        let table = record(&[("a", false, "'int'"), ("b", false, "'string'")]);
+        let required = record(&[("a", false, "'int'"), ("b", true, "'string'")]);
+        for (given, table, expected) in [
+            (&int, &int, true),
+            (&int, &long, false),
+            (&parsed("'decimal(9, 2)'"), &parsed("'decimal(9,2)'"), true),
+            (&table, &table, true),
+            (&record(&[("b", false, "'string'"), ("a", false, "'int'")]), &table, true),
+            (&record(&[("b", false, "'string'")]), &table, true),
+            (&record(&[("b", false, "'int'")]), &table, false),
+            (&record(&[("c", false, "'string'")]), &table, false),
+            (&record(&[("a", false, "'int'")]), &required, false),
+            (&table, &required, false),
+            (&int, &table, false),
+            (&list(false, int.clone()), &list(false, int.clone()), true),
+            (&list(false, int.clone()), &list(true, int.clone()), false),
+            (&list(false, int.clone()), &list(false, long.clone()), false),
+        ] {
+            assert_eq!(same(given, table), expected, "{} {}", shown(given), shown(table));
+        }
+    }
 }
