@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -257,7 +257,10 @@ def test_pyiceberg_reads_what_is_written(tmp_path: Path, by: list[str]) -> None:
     assert snapshot.summary["total-records"] == "90"
 
 
-def test_structs_may_lack_fields_of_the_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize("table", ["iceberg", "delta"])
+def test_structs_may_lack_fields_of_the_table(
+    tmp_path: Path, table: Literal["iceberg", "delta"]
+) -> None:
     root = tmp_path / "t"
     whole = [{"id": 1, "u": {"a": 1, "b": {"c": "x", "d": 2}, "l": [{"m": 1, "n": 2}]}}]
     parts = [
@@ -266,19 +269,22 @@ def test_structs_may_lack_fields_of_the_table(tmp_path: Path) -> None:
     ]
     for row in [*whole, *parts]:
         rows = pa.Table.from_pylist([row])
-        arrowsmith.write_parquet(rows, root, table="iceberg", append=True)
-    table = StaticTable.from_metadata(f"file://{root}/metadata/v3.metadata.json")
+        arrowsmith.write_parquet(rows, root, table=table, append=True)
     expected = [
         *whole,
         {"id": 2, "u": {"a": None, "b": {"c": None, "d": 5}, "l": None}},
         {"id": 3, "u": {"a": 3, "b": {"c": "y", "d": 1}, "l": [{"m": None, "n": 7}]}},
     ]
-    assert table.scan().to_arrow().sort_by("id").to_pylist() == expected
-    found = pa.table(arrowsmith.read_parquet(root, table="iceberg"))
+    found = pa.table(arrowsmith.read_parquet(root, table=table))
     assert found.sort_by("id").to_pylist() == expected
-    other = pa.Table.from_pylist([{"id": 4, "u": {"a": 1, "z": 1}}])
-    with pytest.raises(arrowsmith.SchemaError, match=r"not struct<a: long, z: long>"):
-        arrowsmith.write_parquet(other, root, table="iceberg", append=True)
+    if table == "iceberg":
+        other = StaticTable.from_metadata(f"file://{root}/metadata/v3.metadata.json")
+        assert other.scan().to_arrow().sort_by("id").to_pylist() == expected
+    for wrong in ({"a": 1, "z": 1}, {"a": "x"}):
+        with pytest.raises(arrowsmith.SchemaError, match="in the table, not"):
+            arrowsmith.write_parquet(
+                pa.Table.from_pylist([{"id": 4, "u": wrong}]), root, table=table, append=True
+            )
 
 
 def test_errors(delta: Path, tmp_path: Path) -> None:

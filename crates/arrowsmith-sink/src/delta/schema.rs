@@ -219,25 +219,40 @@ pub(super) fn type_of(data_type: &DataType) -> Value {
     json!(name)
 }
 
-/// Whether two types are the same but for what may be null and for metadata.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
-    bare(one) == bare(other)
+/// Whether a column of a type can be written to one of a table: they are the same but for what may
+/// be null, for metadata, and for fields of structs that are in another order, or missing and may
+/// be null.
+pub(super) fn same(table: &Value, given: &Value) -> bool {
+    if table.is_string() || given.is_string() {
+        return table == given;
+    }
+    let part = |key: &str| same(&table[key], &given[key]);
+    table["type"] == given["type"]
+        && match table["type"].as_str() {
+            Some("array") => part("elementType"),
+            Some("map") => part("keyType") && part("valueType"),
+            Some("struct") => {
+                let is_known = |field: &Value| {
+                    let of_table = field_named(table, &field["name"]);
+                    of_table.is_some_and(|of_table| same(&of_table["type"], &field["type"]))
+                };
+                let is_given = |field: &Value| {
+                    field["nullable"] != json!(false)
+                        || field_named(given, &field["name"]).is_some()
+                };
+                fields(given).iter().all(is_known) && fields(table).iter().all(is_given)
+            }
+            _ => false,
+        }
 }
 
-fn bare(data_type: &Value) -> Value {
-    match data_type {
-        Value::Object(map) => {
-            let kept = map.iter().filter(|(key, _)| {
-                !matches!(
-                    key.as_str(),
-                    "nullable" | "metadata" | "containsNull" | "valueContainsNull"
-                )
-            });
-            Value::Object(kept.map(|(key, value)| (key.clone(), bare(value))).collect())
-        }
-        Value::Array(values) => values.iter().map(bare).collect(),
-        other => other.clone(),
-    }
+/// The fields of a struct.
+fn fields(data_type: &Value) -> &[Value] {
+    data_type["fields"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn field_named<'a>(data_type: &'a Value, name: &Value) -> Option<&'a Value> {
+    fields(data_type).iter().find(|field| field["name"] == *name)
 }
 
 /// Whether every value of a type is one of the other.
