@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema};
 use arrowsmith_core::sink::{Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_source::partitions_of;
@@ -18,23 +18,18 @@ use super::log::Table;
 use super::names::{commit_name, encoded};
 use super::schema::{self, Column};
 use super::{LOG, statistics};
-use crate::cast;
 use crate::folder::FolderSink;
-use crate::table::{Added, File, FilesOf, Place, TRIES_MAX, identifier, lock, now};
+use crate::table::{
+    Added, Columns, Conversion, Failed, File, FilesOf, Place, TRIES_MAX, create_once, identifier,
+    lock, now,
+};
 
 /// Writes record batches to new files of a table, which are part of it when it is finished.
 pub struct DeltaSink<'a> {
     commit: Commit,
-    columns: Vec<Conversion>,
-    schema: SchemaRef,
+    columns: Columns,
     files: Box<FolderSink<'a>>,
     added: Arc<Mutex<Added>>,
-}
-
-/// How a column of the batches becomes one of the table.
-struct Conversion {
-    field: Field,
-    nullable: bool,
 }
 
 impl<'a> DeltaSink<'a> {
@@ -93,33 +88,20 @@ impl<'a> DeltaSink<'a> {
         if let Some(known) = known {
             all_are_given(known, &given, &partitions)?;
         }
-        let fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
-        let schema = Arc::new(Schema::new(fields));
+        let columns = Columns::new(columns, Vec::new());
         let parts = options.partition_by.iter().filter(|partition| !partition.is_whole());
         given.extend(parts.map(|part| Column::new(&part.name(), json!(part.delta_type()))));
         let name = name.to_owned();
         let append = files.append;
         let commit = Commit { table, place, append, name, partitions, columns: given };
-        let (files, added) = files.sink(&schema, "", Box::new(check_path))?;
-        Ok(Self { commit, columns, schema, files, added })
+        let (files, added) = files.sink(columns.schema(), "", Box::new(check_path))?;
+        Ok(Self { commit, columns, files, added })
     }
 }
 
 impl Sink for DeltaSink<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        for (column, array) in self.columns.iter().zip(batch.columns()) {
-            let field = &column.field;
-            if !column.nullable && array.logical_null_count() > 0 {
-                return Err(Error::schema(field.name(), "is null, and may not be in the table"));
-            }
-            arrays.push(match array.data_type() == field.data_type() {
-                true => Arc::clone(array),
-                false => cast::exact(field, array, field.data_type())?,
-            });
-        }
-        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &rows)?;
+        let batch = self.columns.converted(batch)?;
         self.files.write(&batch)
     }
 
@@ -204,19 +186,11 @@ impl Commit {
         for _ in 0..TRIES_MAX {
             let version = self.table.as_ref().map_or(0, |table| table.version() + 1);
             let name = format!("{LOG}/{}", commit_name(version));
-            let is_created = match self.place.create(&name, &bytes) {
-                Ok(is_created) => is_created,
-                // The answer may have been lost.
-                Err(error) => match self.place.read(&name, bytes.len() as u64) {
-                    Ok(found) if found == bytes => true,
-                    Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                        return undone(self, error);
-                    }
-                    _ => return Err(error),
-                },
-            };
-            if is_created {
-                return Ok(());
+            match create_once(self.place.as_ref(), &name, &bytes) {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(Failed { error, is_certain: true }) => return undone(self, error),
+                Err(Failed { error, is_certain: false }) => return Err(error),
             }
             let refreshed = match &mut self.table {
                 Some(table) => table.refresh(),

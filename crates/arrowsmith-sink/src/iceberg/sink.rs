@@ -5,8 +5,8 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::{Field, Schema};
 use arrowsmith_core::sink::{Sink, SinkSummary};
 use arrowsmith_core::{Error, Result};
 use arrowsmith_source::iceberg::encoded;
@@ -17,9 +17,11 @@ use super::metadata::{self, Snapshot, Table};
 use super::partition::Spec;
 use super::schema::{self, Ids};
 use super::{METADATA, partition};
-use crate::cast;
 use crate::folder::{FolderSink, Partition};
-use crate::table::{Added, File, FilesOf, Place, TRIES_MAX, identifier, lock, random};
+use crate::table::{
+    Added, Columns, Conversion, Failed, File, FilesOf, Place, TRIES_MAX, create_once, identifier,
+    lock, random,
+};
 
 /// The folder of the files.
 const DATA: &str = "data/";
@@ -30,18 +32,9 @@ const LIST_BYTES_MAX: u64 = 256 << 20;
 /// Writes record batches to new files of a table, which are part of it when it is finished.
 pub struct IcebergSink<'a> {
     commit: Commit,
-    columns: Vec<Conversion>,
-    /// Those of the batches, and those that the table is partitioned by and these lack.
-    schema: SchemaRef,
+    columns: Columns,
     files: Box<FolderSink<'a>>,
     added: Arc<Mutex<Added>>,
-}
-
-/// How a column of the batches becomes one of the table.
-struct Conversion {
-    field: Field,
-    /// Whether the table's column may be null.
-    nullable: bool,
 }
 
 impl<'a> IcebergSink<'a> {
@@ -100,36 +93,20 @@ impl<'a> IcebergSink<'a> {
             let message = format!("{name}: the table is partitioned by {of:?}, not by {other:?}");
             return Err(Error::Config(message));
         }
-        let mut fields: Vec<Field> = columns.iter().map(|column| column.field.clone()).collect();
-        fields.extend(commit.missing(&fields)?);
-        let schema = Arc::new(Schema::new(fields));
+        let missing = commit.missing(&columns)?;
+        let columns = Columns::new(columns, missing);
         // Readers of other libraries want them in the files, too.
         files.options.keeps_columns = true;
         let spec = commit.spec.clone();
         let check = Box::new(move |path: &str| spec.values(path).map(drop));
-        let (files, added) = files.sink(&schema, DATA, check)?;
-        Ok(Self { commit, columns, schema, files, added })
+        let (files, added) = files.sink(columns.schema(), DATA, check)?;
+        Ok(Self { commit, columns, files, added })
     }
 }
 
 impl Sink for IcebergSink<'_> {
     fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        for (column, array) in self.columns.iter().zip(batch.columns()) {
-            let field = &column.field;
-            if !column.nullable && array.logical_null_count() > 0 {
-                return Err(Error::schema(field.name(), "is null, and may not be in the table"));
-            }
-            arrays.push(match array.data_type() == field.data_type() {
-                true => Arc::clone(array),
-                false => cast::exact(field, array, field.data_type())?,
-            });
-        }
-        for field in self.schema.fields().iter().skip(self.columns.len()) {
-            arrays.push(new_null_array(field.data_type(), batch.num_rows()));
-        }
-        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &rows)?;
+        let batch = self.columns.converted(batch)?;
         self.files.write(&batch)
     }
 
@@ -247,12 +224,12 @@ struct Manifest {
 
 impl Commit {
     /// The columns that the table is partitioned by and that are not among these: they are null.
-    fn missing(&self, given: &[Field]) -> Result<Vec<Field>> {
+    fn missing(&self, given: &[Conversion]) -> Result<Vec<Field>> {
         let Some(table) = &self.table else { return Ok(Vec::new()) };
         let mut missing: Vec<Field> = Vec::new();
         for partition in self.spec.partitions() {
             let is_it = |field: &Field| field.name() == partition.column();
-            if given.iter().any(is_it) || missing.iter().any(is_it) {
+            if given.iter().any(|given| is_it(&given.field)) || missing.iter().any(is_it) {
                 continue;
             }
             let columns = table.columns()?;
@@ -296,18 +273,7 @@ impl Commit {
         };
         for _ in 0..TRIES_MAX {
             let (list, path, bytes) = self.next(manifest.as_ref(), written)?;
-            let is_created = match self.place.create(&path, &bytes) {
-                Ok(is_created) => is_created,
-                // The answer may have been lost.
-                Err(error) => match self.place.read(&path, bytes.len() as u64) {
-                    Ok(found) if found == bytes => true,
-                    Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                        return Err(error.into());
-                    }
-                    _ => return Err(Failed { error, is_certain: false }),
-                },
-            };
-            if is_created {
+            if create_once(self.place.as_ref(), &path, &bytes)? {
                 self.hint();
                 return Ok(());
             }
@@ -443,17 +409,5 @@ impl Commit {
         }
         self.table = Some(table);
         Ok(())
-    }
-}
-
-/// Why a commit failed, and whether it is certain that the metadata is not there.
-struct Failed {
-    error: Error,
-    is_certain: bool,
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self { error, is_certain: true }
     }
 }

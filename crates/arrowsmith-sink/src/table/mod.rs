@@ -3,6 +3,7 @@
 //! common: where a table is, the files that a sink adds to it, and their statistics. What makes
 //! files part of a table is the format's business.
 
+mod columns;
 mod files;
 mod place;
 mod statistics;
@@ -10,8 +11,10 @@ mod statistics;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(crate) use self::columns::{Columns, Conversion};
 pub use self::files::FilesOf;
 pub(crate) use self::files::{Added, File, lock};
+pub(crate) use self::place::{Failed, create_once};
 pub use self::place::{LocalPlace, Place};
 pub(crate) use self::statistics::{Bound, Column, Statistics, lower_text, upper_text};
 

@@ -54,6 +54,39 @@ pub trait Place: Send + Sync {
     fn is_at(&self, location: &str) -> Result<bool>;
 }
 
+/// Why a file could not be created, and whether it is certain that it is not there.
+pub(crate) struct Failed {
+    pub(crate) error: Error,
+    pub(crate) is_certain: bool,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { error, is_certain: true }
+    }
+}
+
+/// Creates a file that makes a commit, unless another writer has created it; returns whether it is
+/// there with these bytes, which no other writer has.
+pub(crate) fn create_once(
+    place: &dyn Place,
+    path: &str,
+    bytes: &[u8],
+) -> std::result::Result<bool, Failed> {
+    let error = match place.create(path, bytes) {
+        Ok(is_created) => return Ok(is_created),
+        Err(error) => error,
+    };
+    // The answer may have been lost.
+    match place.read(path, bytes.len() as u64) {
+        Ok(found) if found == bytes => Ok(true),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            Err(error.into())
+        }
+        _ => Err(Failed { error, is_certain: false }),
+    }
+}
+
 /// A table in the file system.
 pub struct LocalPlace {
     table: PathBuf,

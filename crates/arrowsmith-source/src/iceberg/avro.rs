@@ -158,7 +158,7 @@ impl<'a> File<'a> {
         })
     }
 
-    /// Calls `each` for every block with its number of records, and these.
+    /// Calls `each` for every block: its number of records, and their bytes.
     fn blocks(mut self, mut each: impl FnMut(i64, Bytes<'_>) -> Result<()>) -> Result<()> {
         let codec = self.entry("avro.codec").unwrap_or("null");
         while !self.rest.0.is_empty() {
